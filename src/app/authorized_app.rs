@@ -8,7 +8,7 @@ use super::Parts;
 use super::audit::Auditor;
 use branchyard_auth::Principal;
 use branchyard_config::Config;
-use branchyard_model::{BranchName, ErrorKind, Problem, RepoName, Scope};
+use branchyard_model::{BranchName, Problem, RepoName, Scope};
 use branchyard_workspace::repos::Repo;
 use branchyard_workspace::{Workspace, protected_from};
 
@@ -145,26 +145,10 @@ impl AuthorizedApp {
     }
 
     pub(super) fn check_repo(&self, repo: &RepoName) -> Result<(), Problem> {
-        match self.principal.sees_repo(repo) {
-            true => Ok(()),
-            false => Err(self.unseen("repo", repo.as_str())),
-        }
+        self.principal.check_repo(repo)
     }
 
     pub(crate) fn check(&self, repo: &RepoName, branch: &BranchName) -> Result<(), Problem> {
-        self.check_repo(repo)?;
-        match self.principal.sees(repo, branch) {
-            true => Ok(()),
-            false => Err(self.unseen("branch", branch.as_str())),
-        }
-    }
-
-    /// The same whether or not there is such a thing.
-    fn unseen(&self, kind: &str, name: &str) -> Problem {
-        let who = &self.principal.name();
-        let detail = format!("{who} sees no {kind} named {name}");
-        Problem::new(ErrorKind::NotFound, "out_of_bounds", detail)
-            .field(kind)
-            .help("`branchyard whoami` or GET /api/whoami tells which repos and branches a credential is for")
+        self.principal.check(repo, branch)
     }
 }

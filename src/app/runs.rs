@@ -12,10 +12,10 @@ use branchyard_db::run_index::Filter;
 use branchyard_journal::diagnostics::Diagnostics;
 use branchyard_model::{
     BranchName, ErrorKind, GroupId, GroupRecord, Problem, RepoName, RunId, RunKind, RunRecord,
-    RunState,
+    RunState, TestReport,
 };
 use branchyard_runs::{
-    Live, LiveGroup, RunBody, RunRequest, Runs, Started, View, group_not_found, groups,
+    Live, LiveGroup, RunBody, RunRequest, Runs, Started, TEST_TASK, View, group_not_found, groups,
     run_not_found,
 };
 
@@ -194,6 +194,23 @@ pub async fn last_runs(
 pub async fn diagnostics(app: &AuthorizedApp, run: RunId) -> Result<Diagnostics, Problem> {
     get(app, run)?;
     ask_runs(app, move |runs| runs.diagnostics(run)).await
+}
+
+/// The tests of an ended run, those that failed first.
+pub async fn tests(app: &AuthorizedApp, run: RunId) -> Result<TestReport, Problem> {
+    get(app, run)?;
+    ask_runs(app, move |runs| runs.tests(run)).await
+}
+
+/// What tests the repo, by the body of a request to test it.
+pub fn test_request(
+    app: &AuthorizedApp,
+    repo: &RepoName,
+    body: RunBody,
+) -> Result<RunRequest, Problem> {
+    let repo = app.repo(repo)?;
+    let mut tasks = repo.config().tasks.keys();
+    body.test(tasks.any(|task| task.as_str() == TEST_TASK))
 }
 
 /// The answers are on disk: asked where blocking is allowed.

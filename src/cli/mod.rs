@@ -48,6 +48,8 @@ mod stream;
 mod subject;
 mod task;
 mod terminal;
+mod test;
+mod test_results;
 mod token;
 mod top;
 mod unpin;
@@ -166,6 +168,7 @@ enum ClientCommand {
     Git(git::Args),
     Task(task::Args),
     Exec(exec::Args),
+    Test(test::Args),
     Ls(ls::Args),
     Cat(cat::Args),
     Env(env::Args),
@@ -185,6 +188,7 @@ enum ClientCommand {
     Follow(follow::Args),
     Log(log::Args),
     Diagnostics(diagnostics::Args),
+    Tests(test_results::Args),
     Open(open::Args),
     Top(top::Args),
     Machine(machine::Args),
@@ -331,6 +335,7 @@ async fn ask(context: &Context, command: ClientCommand) -> Result<u8, Failure> {
         On::Git(args) => git::run(context, &args).await,
         On::Task(args) => task::run(context, args).await,
         On::Exec(args) => exec::run(context, args).await,
+        On::Test(args) => test::run(context, args).await,
         On::Ls(args) => ls::run(context, args).await,
         On::Cat(args) => cat::run(context, args).await,
         On::Env(args) => env::run(context, &args).await,
@@ -350,6 +355,7 @@ async fn ask(context: &Context, command: ClientCommand) -> Result<u8, Failure> {
         On::Follow(args) => follow::run(context, &args).await,
         On::Log(args) => log::run(context, &args).await,
         On::Diagnostics(args) => diagnostics::run(context, &args).await,
+        On::Tests(args) => test_results::run(context, &args).await,
         On::Open(args) => open::run(context, &args).await,
         On::Top(_) => top::run(context).await,
         On::Machine(_) => machine::run(context).await,

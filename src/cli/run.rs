@@ -121,8 +121,8 @@ pub(super) async fn start(
     output: bool,
     detach: bool,
 ) -> Result<u8, Failure> {
-    let client = &context.client;
     if detach {
+        let client = &context.client;
         let answer = client.start_detached(request).await?;
         return context.show(&answer, |started| {
             let id = match started {
@@ -132,13 +132,24 @@ pub(super) async fn start(
             context.console.print_line(&id)
         });
     }
+    let (code, _) = start_and_watch(context, request, output).await?;
+    Ok(code)
+}
+
+/// Starts it and watches it to its end; what was started, unless that was called off before.
+pub(super) async fn start_and_watch(
+    context: &Context,
+    request: &Start,
+    output: bool,
+) -> Result<(u8, Option<Subject>), Failure> {
+    let client = &context.client;
     let watcher = Watcher::new(context, Role::Initiator, output)?;
     let (subject, response) = tokio::select! {
         started = client.start(request) => started?,
         // Not accepted yet, and who asked is gone: the daemon sees that.
-        () = watcher.interrupts().wait() => return Ok(exit::CANCELLED),
+        () = watcher.interrupts().wait() => return Ok((exit::CANCELLED, None)),
     };
     let output = output && matches!(subject, Subject::Group(_));
     let stream = EventStream::new(client.clone(), subject, None, Some(response), output);
-    watcher.watch(context, stream).await
+    Ok((watcher.watch(context, stream).await?, Some(subject)))
 }

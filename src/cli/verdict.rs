@@ -42,6 +42,9 @@ pub(super) fn words(complete: &Complete) -> String {
     if let Some(earlier) = &complete.cached {
         text.push_str(&format!(", cached from run {earlier}"));
     }
+    if let Some(tests) = &complete.end.tests {
+        text.push_str(&format!(", tests: {tests}"));
+    }
     if let Some(reason) = &complete.end.reason {
         text.push_str(&format!(": {reason}"));
     }

@@ -54,7 +54,7 @@ pub use negotiate::Format;
 pub use problem::Document as ProblemDocument;
 pub use route::Access;
 pub use routes::{Address, addresses};
-pub use runs::Cancelled;
+pub use runs::{Cancelled, TestPage};
 pub use session::Link;
 pub use sinks::{Events, Output as GroupOutput, Text};
 pub use upkeep::Amiss;

@@ -48,7 +48,7 @@ const EVENTS: &str = "`Accept` chooses the format: server-sent events (`id`, `ev
     `type` inside) or the output as text with one last line. The events are `status` (`state`: `queued`, `preparing`, \
     `running`; the first has `run_id`), `stdout` and `stderr` (`line` or `b64`, perhaps `eol`), `warning` (`code`, \
     `message`), `gap` (`bytes` that are missing), and as the last `complete` (`state`, `exit_code`, `commit`, \
-    `duration_ms`, perhaps `signal`, `reason`, `diagnostics`) or, of a run that was rejected, `error` (`kind`, `code`, \
+    `duration_ms`, perhaps `signal`, `reason`, `diagnostics`, `tests`) or, of a run that was rejected, `error` (`kind`, `code`, \
     `detail`, perhaps `field`, `help`). Take events and fields that you do not know for ones of a later version.";
 
 pub(super) fn routes() -> Vec<Route> {
@@ -73,6 +73,13 @@ pub(super) fn routes() -> Vec<Route> {
         does("exec", "startExec", "Run a command of one's own")
             .starts::<RunRecord>(EVENTS)
             .post(at("exec"), Needs(Scope::CodeRun), starting(RunBody::exec)),
+        does(
+            "test",
+            "startTest",
+            "Run the tests: `argv`, `task`, the task that is called test, or else make's target of that name",
+        )
+        .starts::<RunRecord>(EVENTS)
+        .post(at("test"), Needs(Scope::BuildRun), test),
         does(
             "exec",
             "installDependencies",
@@ -116,6 +123,18 @@ async fn begin(
 ) -> HttpResult {
     body.check_place(&repo, &branch)?;
     start(&app, (repo, branch), &headers, read(body)?).await
+}
+
+/// Starts a run that tests.
+async fn test(
+    app: AuthorizedApp,
+    At((repo, branch)): BranchAt,
+    headers: HeaderMap,
+    Body(body): Body<RunBody>,
+) -> HttpResult {
+    body.check_place(&repo, &branch)?;
+    let request = runs::test_request(&app, &repo, body)?;
+    start(&app, (repo, branch), &headers, request).await
 }
 
 /// Starts a run that installs packages.

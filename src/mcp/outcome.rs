@@ -1,6 +1,8 @@
 //! How a run stands, for an agent: its state, what it complained about, the end of its output, and how to
 //! go on.
 
+use std::collections::BTreeMap;
+
 use rmcp::model::Resource;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,7 +16,8 @@ use super::window::Window;
 use crate::app::runs;
 use branchyard_journal::{Query, Stream, Totals};
 use branchyard_model::{
-    BranchName, CommitId, EndState, Problem, RepoName, RunId, RunKind, RunRecord, RunState, Warning,
+    BranchName, CommitId, EndState, Problem, RepoName, RunId, RunKind, RunRecord, RunState,
+    TestCase, TestCounts, TestState, Warning,
 };
 use branchyard_runs::View;
 
@@ -27,6 +30,12 @@ const COMMAND: usize = 200;
 const REASON: usize = 1_000;
 /// What complaints and output may take together, in each form: an agent reads all of it, and `run_log` has the rest.
 const ROOM: usize = 4_000;
+/// The same of a run that tests, whose failures are what was asked for.
+const ROOM_OF_TESTS: usize = 8_000;
+/// So many failed tests are shown at once; `/api/runs/{run}/tests` has them all.
+const MOST_TESTS: usize = 50;
+/// What is shown of a test's message.
+const MESSAGE: usize = 600;
 /// The output of a run that went well matters less.
 const ROOM_IF_WELL: usize = 2_000;
 
@@ -68,6 +77,14 @@ pub(super) struct RunOutcome<'a> {
     notices: &'a [Warning],
     /// Why it was refused or ended as it did, where the state does not say all.
     reason: Option<String>,
+    /// Of a run that tests: how many there were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<BTreeMap<String, u64>>")]
+    tests: Option<TestCounts>,
+    /// The first that failed, each with suite, name, verdict, message, file and line: new, then flaky, then known ones.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
+    failed_tests: &'a [TestCase],
     errors: usize,
     warnings: usize,
     /// The first that matter, each with the log around it.
@@ -84,6 +101,20 @@ pub(super) struct RunOutcome<'a> {
     /// Where the output shown ends: `run_wait` and `run_log` go on from there.
     next_cursor: String,
     /// What to do next.
+    next: Option<String>,
+}
+
+/// What the schemas of further tools tell of a [`RunOutcome`], all of whose fields `make` lists: the list of tools is
+/// read by every agent before it asks anything.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "for its schema alone")]
+pub(super) struct RunOutcomeInShort {
+    run_id: RunId,
+    state: String,
+    ended: bool,
+    exit_code: Option<i32>,
+    output: String,
+    next_cursor: String,
     next: Option<String>,
 }
 
@@ -150,21 +181,27 @@ pub(super) async fn of(call: &Call, record: &RunRecord, wanted: Wanted) -> Resul
     };
     let first = &found.items[..found.items.len().min(MOST_COMPLAINTS)];
     let shown = complaints::with_context(&view, first).await?;
+    let failed = failed_tests(call, record).await?;
     let printed = Printed::of(&view, record, wanted).await?;
     let room = match record.state {
         RunState::Ended(EndState::Succeeded) => ROOM_IF_WELL,
+        _ if record.tests.is_some() => ROOM_OF_TESTS,
         _ => ROOM,
     };
     fitted(room, |room| {
-        // Complaints first, as long as they leave half of it to the output.
-        let (mut count, mut spent) = (0, 0);
+        // Tests first, then complaints, as long as they leave half of it to the output.
+        let (mut tests, mut count, mut spent) = (0, 0, 0);
+        while tests < failed.len() && spent + size(&failed[tests]) <= room / 2 {
+            spent += size(&failed[tests]);
+            tests += 1;
+        }
         while count < shown.len() && spent + shown[count].size() <= room / 2 {
             spent += shown[count].size();
             count += 1;
         }
         let (output, apart, cut) = printed.fill(room - spent);
         let [stdout, stderr] = apart.map_or([None, None], |apart| apart.map(Some));
-        let truncated = cut || count < found.items.len();
+        let truncated = cut || count < found.items.len() || tests < failed.len();
         let wanting = missing_module(record, [&output, stderr.as_deref().unwrap_or_default()]);
         let next = wanting.or_else(|| next(call, record, found.items.len() > count));
         let outcome = RunOutcome {
@@ -188,6 +225,8 @@ pub(super) async fn of(call: &Call, record: &RunRecord, wanted: Wanted) -> Resul
                 [..record.edited_meanwhile.len().min(MOST_EDITED)],
             notices: &record.warnings,
             reason: reason(record),
+            tests: record.tests,
+            failed_tests: &failed[..tests],
             errors: found.summary.errors,
             warnings: found.summary.warnings,
             diagnostics: &shown[..count],
@@ -201,6 +240,29 @@ pub(super) async fn of(call: &Call, record: &RunRecord, wanted: Wanted) -> Resul
         call.reply(&outcome, text(&outcome))
             .map(|reply| reply.link(log_of(record)))
     })
+}
+
+/// The failed tests of a run that tests, as far as an answer could have room for them.
+async fn failed_tests(call: &Call, record: &RunRecord) -> Result<Vec<TestCase>, Problem> {
+    if record.tests.is_none_or(|counts| counts.failed == 0) {
+        return Ok(Vec::new());
+    }
+    let report = runs::tests(call.app(), record.run_id).await?;
+    let failed = report.tests.into_iter();
+    let failed = failed.take_while(|test| test.state == TestState::Failed);
+    let mut failed: Vec<_> = failed.take(MOST_TESTS).collect();
+    for test in &mut failed {
+        test.message = test.message.take().map(|text| cut(&text, MESSAGE));
+        test.name = cut(&test.name, REASON);
+    }
+    Ok(failed)
+}
+
+/// About what it takes of an answer.
+fn size(test: &TestCase) -> usize {
+    let texts = [&test.message, &test.file].into_iter().flatten();
+    let texts: usize = texts.map(String::len).sum();
+    100 + test.suite.len() + test.name.len() + texts
 }
 
 /// What to know of a run beside its output, a line each.
@@ -306,6 +368,16 @@ fn text(outcome: &RunOutcome<'_>) -> String {
         text.push_str(&format!("{reason}\n"));
     }
     text.push_str(&notices(outcome.notices));
+    if let Some(tests) = &outcome.tests {
+        text.push_str(&format!("tests: {tests}\n"));
+    }
+    for test in outcome.failed_tests {
+        text.push_str(&format!("{test}\n"));
+        // The first line of the message is in it.
+        let message = test.message.as_deref().unwrap_or_default().trim_start();
+        let rest = message.lines().skip(1).map(|line| format!("    {line}\n"));
+        text.extend(rest);
+    }
     let (errors, warnings) = (outcome.errors, outcome.warnings);
     if errors + warnings > 0 {
         text.push_str(&format!("errors: {errors}, warnings: {warnings}\n"));

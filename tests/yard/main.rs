@@ -67,6 +67,7 @@ mod session;
 mod shutdown;
 mod signals;
 mod supervisors;
+mod test_reports;
 mod tokens;
 mod tree_bombs;
 mod unsupported;

@@ -92,6 +92,29 @@ impl Principal {
         self.grant.has(repo, branch)
     }
 
+    pub fn check_repo(&self, repo: &RepoName) -> Result<(), Problem> {
+        match self.sees_repo(repo) {
+            true => Ok(()),
+            false => Err(self.unseen("repo", repo.as_str())),
+        }
+    }
+
+    pub fn check(&self, repo: &RepoName, branch: &BranchName) -> Result<(), Problem> {
+        self.check_repo(repo)?;
+        match self.sees(repo, branch) {
+            true => Ok(()),
+            false => Err(self.unseen("branch", branch.as_str())),
+        }
+    }
+
+    /// The same whether or not there is such a thing.
+    fn unseen(&self, kind: &str, name: &str) -> Problem {
+        let detail = format!("{} sees no {kind} named {name}", self.name);
+        Problem::new(ErrorKind::NotFound, "out_of_bounds", detail)
+            .field(kind)
+            .help("`branchyard whoami` or GET /api/whoami tells which repos and branches a credential is for")
+    }
+
     /// Refused where something is about more than one's own branches of one's own repos.
     pub fn require_everywhere(&self) -> Result<(), Problem> {
         match self.grant.is_everywhere() {

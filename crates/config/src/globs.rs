@@ -40,8 +40,13 @@ pub type NameGlobs<Name> = Globs<Names<Name>>;
 pub type BranchGlobs = NameGlobs<BranchName>;
 /// A set of repos.
 pub type RepoGlobs = NameGlobs<RepoName>;
+/// Files of a workspace.
+pub type FileGlobs = Globs<FilePaths>;
 /// Which files are made by builds, and so hold no work.
-pub type BuildOutput = Globs<FilePaths>;
+pub type BuildOutput = FileGlobs;
+
+/// What most producers of JUnit reports call them.
+const REPORTS: [&str; 2] = ["junit.xml", "TEST-*.xml"];
 
 const EVERYTHING: &str = "**";
 /// Dependency files (`*.d`) are not among them, since so are `conf.d` and sources in D; those that
@@ -94,8 +99,13 @@ impl RepoGlobs {
     }
 }
 
-impl BuildOutput {
-    /// Whether this file or directory, relative to the workspace, is build output.
+impl FileGlobs {
+    /// The reports of tests, where the operator names none.
+    pub fn usual_reports() -> Self {
+        Self::of(&REPORTS)
+    }
+
+    /// Whether this file or directory, relative to the workspace, is meant.
     pub fn matches(&self, path: &Path) -> bool {
         // Git writes a directory with a slash at its end, which no glob has.
         let path: PathBuf = path.components().collect();

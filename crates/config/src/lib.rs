@@ -85,7 +85,7 @@ pub use error::{ConfigError, InFile};
 pub use exposure::exposes;
 pub use flags::Flags;
 pub use git::{GitConfig, Identity, Protocol};
-pub use globs::{BranchGlobs, BuildOutput, NameGlobs, RepoGlobs};
+pub use globs::{BranchGlobs, BuildOutput, FileGlobs, NameGlobs, RepoGlobs};
 pub use history::HistoryConfig;
 pub use host::HostName;
 pub use jwt::JwtConfig;

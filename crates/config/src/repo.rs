@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::build::MakeArg;
 use super::{
-    BuildOutput, CredentialConfig, EnvName, EnvValue, ProgramName, RepoSandbox, RepoUrl,
+    BuildOutput, CredentialConfig, EnvName, EnvValue, FileGlobs, ProgramName, RepoSandbox, RepoUrl,
     SecretName, Task, TaskName, Tool,
 };
 use super::{count, value};
@@ -50,6 +50,10 @@ pub struct RepoConfig<Url = RepoUrl> {
     /// depth.
     #[serde(default)]
     pub build_output: BuildOutput,
+    /// The JUnit reports that the tests of this repo write, in the manner of .gitignore. Those that a test run wrote tell its
+    /// tests; where there are none, its output does.
+    #[schemars(extend("example" = ["target/nextest/default/junit.xml"], "x-default" = "[\"junit.xml\", \"TEST-*.xml\"]"))]
+    pub reports: Option<FileGlobs>,
     /// How many jobs a `make` run of this repo has that says nothing of `-j`.
     #[serde(default, deserialize_with = "count::count")]
     #[schemars(extend("example" = 4, "x-default" = "build.jobs"))]
@@ -114,6 +118,7 @@ impl<Url> RepoConfig<Url> {
             env: self.env,
             secrets: self.secrets,
             build_output: self.build_output,
+            reports: self.reports,
             jobs: self.jobs,
             toolchain: self.toolchain,
             warm: self.warm,

@@ -21,6 +21,7 @@ mod sandbox;
 mod schema;
 mod scope;
 mod slug;
+mod test;
 mod warning;
 
 pub use about::{About, Warm};
@@ -45,4 +46,5 @@ pub use salvage::{FileChange, Salvage, SalvageReason, SalvagedFile};
 pub use sandbox::SandboxProfile;
 pub use scope::{Scope, Scopes};
 pub use slug::slug;
+pub use test::{TestCase, TestCounts, TestReport, TestSpec, TestState, TestVerdict};
 pub use warning::Warning;

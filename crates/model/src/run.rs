@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     About, Author, BranchName, CommitId, DiagnosticsSummary, GroupId, Problem, Readiness, RepoName,
-    RunId, SandboxProfile, Warm, Warning,
+    RunId, SandboxProfile, TestCounts, TestSpec, Warm, Warning,
 };
 
 /// What is executed: `make`, a git verb, a task that the operator declared, or a command of the caller's own.
@@ -76,6 +76,9 @@ pub struct RunSpec {
     /// When it is ready to be used, of one in the background; as soon as it runs, if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready: Option<Readiness>,
+    /// Of a run that tests: its tests are told when it has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub test: Option<TestSpec>,
     #[serde(flatten)]
     pub sync: SyncMode,
     /// Whether untracked and ignored files go first, for a pristine build.
@@ -216,6 +219,12 @@ pub struct RunRecord {
     pub reason: Option<String>,
     #[serde(default)]
     pub diagnostics: Option<DiagnosticsSummary>,
+    /// How many tests there were, of a run that tests and has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<TestCounts>,
+    /// The tree that they were run on, if nothing else was there but build output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tested_tree: Option<CommitId>,
     /// What the caller should know, though the run went on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
@@ -250,6 +259,9 @@ pub struct RunEnd {
     /// Errors and warnings in the output; left out where there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnostics: Option<DiagnosticsSummary>,
+    /// How many tests there were, of a run that tests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<TestCounts>,
 }
 
 impl RunEnd {
@@ -264,6 +276,7 @@ impl RunEnd {
             incremental: run.incremental,
             reason: run.reason.clone(),
             diagnostics: run.diagnostics.clone(),
+            tests: run.tests,
         }
     }
 }
@@ -332,6 +345,8 @@ impl RunRecord {
             error: None,
             reason: None,
             diagnostics: None,
+            tests: None,
+            tested_tree: None,
             warnings: Vec::new(),
             cached: None,
             reusable: None,

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 
-use crate::case::{Counts, TestCase, TestState, Tests};
 use crate::excerpt;
 use crate::source_line::SourceLine;
+use branchyard_model::{TestCase, TestCounts, TestReport, TestState, TestVerdict};
 
 /// So many tests are kept.
 const MOST_CASES: usize = 100_000;
@@ -16,7 +16,7 @@ const ROOM_OF_RUN: usize = 8 * 1024 * 1024;
 
 /// Tests of one report, or of one run of a producer in a log.
 pub(crate) struct KeptTests {
-    counts: Counts,
+    counts: TestCounts,
     /// How many were added: the place of the next one in the report's order.
     added: usize,
     /// What is looked at first, and goes last: failed and flaky tests.
@@ -49,7 +49,7 @@ impl KeptTests {
 
     fn with_room(room: usize) -> Self {
         Self {
-            counts: Counts::default(),
+            counts: TestCounts::default(),
             added: 0,
             failed: Vec::new(),
             others: Vec::new(),
@@ -62,14 +62,14 @@ impl KeptTests {
     pub(crate) fn add(&mut self, case: TestCase) {
         let count = self.counts.state_mut(case.state);
         *count = count.saturating_add(1);
-        self.counts.flaky = self.counts.flaky.saturating_add(u64::from(case.flaky));
+        self.counts.flaky = self.counts.flaky.saturating_add(u64::from(case.is_flaky()));
         self.keep(case);
     }
 
     fn keep(&mut self, case: TestCase) {
         let order = self.added;
         self.added += 1;
-        let is_first = case.state == TestState::Failed || case.flaky;
+        let is_first = case.state == TestState::Failed || case.is_flaky();
         let size = size(&case);
         if is_first {
             let is_full = self.failed.len() + self.others.len() >= MOST_CASES;
@@ -148,7 +148,7 @@ impl KeptTests {
         let Some(case) = self.failed_mut(suite, name) else {
             return false;
         };
-        (case.state, case.flaky, case.ms) = (TestState::Passed, true, ms);
+        (case.state, case.verdict, case.ms) = (TestState::Passed, Some(TestVerdict::Flaky), ms);
         self.counts.failed = self.counts.failed.saturating_sub(1);
         self.counts.passed = self.counts.passed.saturating_add(1);
         self.counts.flaky = self.counts.flaky.saturating_add(1);
@@ -157,7 +157,7 @@ impl KeptTests {
 
     /// The producer's own counts take the place of those of the tests that it named. Where it named more, the first
     /// ones were none of its own. It does not always say how many are flaky.
-    pub(crate) fn set_counts(&mut self, said: Counts) {
+    pub(crate) fn set_counts(&mut self, said: TestCounts) {
         for (state, named, most) in [
             (TestState::Passed, self.counts.passed, said.passed),
             (TestState::Failed, self.counts.failed, said.failed),
@@ -168,13 +168,13 @@ impl KeptTests {
             }
         }
         let flaky = self.counts.flaky.max(said.flaky);
-        self.counts = Counts {
+        self.counts = TestCounts {
             flaky: flaky.min(said.passed),
             ..said
         };
     }
 
-    pub(crate) fn counts(&self) -> Counts {
+    pub(crate) fn counts(&self) -> TestCounts {
         self.counts
     }
 
@@ -199,11 +199,17 @@ impl KeptTests {
 
     /// Takes the tests of another one over, behind its own.
     pub(crate) fn absorb(&mut self, other: Self) {
-        let counts = self.counts.plus(other.counts);
+        let counts = self.counts + other.counts;
         for case in other.in_order() {
             self.keep(case);
         }
         self.counts = counts;
+    }
+
+    /// Takes the tests of a whole report over, behind its own.
+    pub(crate) fn take(&mut self, tests: TestReport) {
+        self.counts = self.counts + tests.counts;
+        tests.tests.into_iter().for_each(|case| self.keep(case));
     }
 
     fn in_order(self) -> impl Iterator<Item = TestCase> {
@@ -213,13 +219,13 @@ impl KeptTests {
         all.into_iter().map(|placed| placed.case)
     }
 
-    pub(crate) fn finish(self) -> Tests {
+    pub(crate) fn finish(self) -> TestReport {
         let counts = self.counts;
         let cases: Vec<_> = self.in_order().collect();
-        Tests {
+        TestReport {
             counts,
             left_out: counts.total().saturating_sub(cases.len() as u64),
-            cases,
+            tests: cases,
         }
     }
 }

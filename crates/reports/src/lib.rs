@@ -7,9 +7,10 @@ mod excerpt;
 mod junit;
 mod kept;
 mod log;
+mod merged;
 mod seconds;
 mod source_line;
 
-pub use case::{Counts, TestCase, TestState, Tests};
 pub use junit::{ReportError, junit};
 pub use log::LogReader;
+pub use merged::Merged;

@@ -137,7 +137,9 @@ async fn sees_what_is_there(live: &Live, spec: &RunSpec, workspace: &Arc<Workspa
         }
     };
     is_current
-        && standing::is_at(workspace, &about.commit).await.unwrap_or(false)
+        && standing::is_at(workspace, &about.commit)
+            .await
+            .unwrap_or(false)
         && written_since(workspace, started)
             .await
             .is_ok_and(|is_written| !is_written)

@@ -21,7 +21,7 @@ use branchyard_git::{CredentialLease, NetworkAccess};
 use branchyard_journal::{Watch, valid_length};
 use branchyard_model::{About, Event, RunKind, RunState, SandboxProfile, Status, Warning};
 use branchyard_process::{Exit, Launch, SANDBOX_TMP, Sandbox, Stop, Supervisor};
-use branchyard_workspace::{Workspace, ports, warm};
+use branchyard_workspace::{Workspace, warm};
 
 /// Most commands have been started by then, and the shortest have ended.
 const NEXT_SUPERVISOR_AFTER: Duration = Duration::from_millis(50);
@@ -249,7 +249,7 @@ impl Drive {
         if kind == RunKind::Git {
             return None;
         }
-        let problem = match ports::lease(workspace) {
+        let problem = match workspace.lease_ports() {
             Ok(Some(first)) => return Some(first),
             Ok(None) => "all of `build.ports` are taken".to_owned(),
             Err(error) => format!("they could not be written down: {error}"),

@@ -16,10 +16,12 @@ use super::checks::Checks;
 use super::idempotency;
 use super::reuse::ReuseKey;
 use super::written::Written;
-use branchyard_db::run_index::{self, Condition, Retention, RunIndex};
+use branchyard_db::run_index::{self, Condition, Retention, RunIndex, TestedRun};
 use branchyard_journal::diagnostics::{Collector, Diagnostics, Directories};
 use branchyard_journal::{self as journal, Output};
-use branchyard_model::{DiagnosticsSummary, Idempotency, RunId, RunRecord, RunSpec};
+use branchyard_model::{
+    BranchName, DiagnosticsSummary, Idempotency, RepoName, RunId, RunRecord, RunSpec, TestReport,
+};
 use branchyard_process::Supervisor;
 use branchyard_runtime::background::Loops;
 use branchyard_runtime::disk::{
@@ -28,6 +30,7 @@ use branchyard_runtime::disk::{
 
 const RECORD: &str = "run.json";
 const DIAGNOSTICS: &str = "diagnostics.json";
+const TESTS: &str = "tests.json";
 /// A record that could not be read.
 const UNREAD: &str = "run.json.unread";
 const ASKED: &str = "request.json";
@@ -222,6 +225,33 @@ impl History {
     /// What [`History::diagnose`] found; `None` where that was nothing.
     pub(super) fn diagnostics(&self, run: RunId) -> io::Result<Option<Diagnostics>> {
         read_json(&self.home(run).join(DIAGNOSTICS))
+    }
+
+    /// The output of a run, from its first line.
+    pub(super) fn output(&self, run: RunId) -> io::Result<Output> {
+        let path = self.journal(run);
+        let whole = journal::length(&path)?;
+        Output::open(&path, whole)
+    }
+
+    /// Keeps the tests of a run beside its output.
+    pub(super) fn keep_tests(&self, run: RunId, report: &TestReport) -> io::Result<()> {
+        write_json(&self.home(run).join(TESTS), report)
+    }
+
+    /// The tests of a run; `None` where they are not known.
+    pub(super) fn tests(&self, run: RunId) -> io::Result<Option<TestReport>> {
+        read_json(&self.home(run).join(TESTS))
+    }
+
+    /// Runs of a branch whose tests are known and that are older than `before`, newest first.
+    pub(super) fn tested(
+        &self,
+        of: (&RepoName, &BranchName),
+        before: RunId,
+        limit: usize,
+    ) -> Result<Vec<TestedRun>, run_index::Error> {
+        self.store.tested(of, before, limit)
     }
 
     /// Compresses the journal of a run whose end was told: there is nothing left to do about it then.

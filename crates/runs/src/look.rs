@@ -14,7 +14,9 @@ use super::stop_note;
 use super::view::View;
 use branchyard_db::run_index::Filter;
 use branchyard_journal::diagnostics::Diagnostics;
-use branchyard_model::{BranchName, ErrorKind, Problem, RepoName, RunId, RunRecord, RunState};
+use branchyard_model::{
+    BranchName, ErrorKind, Problem, RepoName, RunId, RunRecord, RunState, TestReport,
+};
 use branchyard_workspace::Workspace;
 
 impl Runs {
@@ -82,14 +84,26 @@ impl Runs {
 
     /// Errors and warnings in the output of an ended run. Blocks.
     pub fn diagnostics(&self, id: RunId) -> Result<Diagnostics, Problem> {
-        if !self.record(id)?.state.is_ended() {
-            let detail = "the run has not ended; its output is looked through then";
-            return Err(Problem::new(ErrorKind::Conflict, "not_ended", detail)
-                .help("wait for it with GET /api/runs/{run_id}?wait=50s"));
-        }
+        check_ended(&self.record(id)?)?;
         let found = self.inner().history.diagnostics(id).map_err(|error| {
             let detail = format!("the diagnostics of the run cannot be read: {error}");
             Problem::new(ErrorKind::Internal, "diagnostics_unreadable", detail)
+        })?;
+        Ok(found.unwrap_or_default())
+    }
+
+    /// The tests of an ended run, those that failed first. Blocks.
+    pub fn tests(&self, id: RunId) -> Result<TestReport, Problem> {
+        let record = self.record(id)?;
+        if record.spec.test.is_none() {
+            let detail = "this run was not asked for its tests";
+            return Err(Problem::new(ErrorKind::Conflict, "no_tests", detail)
+                .help("start it with `test`, or with `tests: true`"));
+        }
+        check_ended(&record)?;
+        let found = self.inner().history.tests(id).map_err(|error| {
+            let detail = format!("the tests of the run cannot be read: {error}");
+            Problem::new(ErrorKind::Internal, "tests_unreadable", detail)
         })?;
         Ok(found.unwrap_or_default())
     }
@@ -222,4 +236,13 @@ pub fn run_not_found(id: RunId) -> Problem {
     )
     .field("run_id")
     .help("GET /api/runs or `branchyard runs` lists them")
+}
+
+fn check_ended(record: &RunRecord) -> Result<(), Problem> {
+    if record.state.is_ended() {
+        return Ok(());
+    }
+    let detail = "the run has not ended; its output is looked through then";
+    Err(Problem::new(ErrorKind::Conflict, "not_ended", detail)
+        .help("wait for it with GET /api/runs/{run_id}?wait=50s"))
 }

@@ -32,7 +32,7 @@ use branchyard_runtime::clock::SteadyClock;
 use branchyard_runtime::disk::{DiskGuard, Trash};
 use branchyard_runtime::yard_events::{RunEvent, YardChange};
 use branchyard_workspace::repos::Repos;
-use branchyard_workspace::{Workspace, Workspaces, ports};
+use branchyard_workspace::{Workspace, Workspaces};
 
 /// Git commands that execute at the same time.
 pub(super) const GIT_AT_ONCE: usize = 16;
@@ -331,7 +331,7 @@ impl Runs {
             &self.0.config,
             workspace.repo().config(),
         ));
-        let port = ports::known(workspace);
+        let port = workspace.port();
         env.extend(environment::of_workspace(workspace, commit, port));
         env
     }

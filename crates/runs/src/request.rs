@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::argv::Args;
 use super::helper;
+use branchyard_config::FileGlobs;
 use branchyard_model::{
     BranchName, CommitId, OnDisconnect, Problem, Readiness, RepoName, RunKind, SyncMode,
 };
@@ -16,6 +17,8 @@ use branchyard_workspace::code_env;
 
 /// A longer script or input belongs in a file of the workspace.
 const MAX_TEXT: usize = 512 << 10;
+/// The task, or make's target, that tests.
+pub const TEST_TASK: &str = "test";
 
 /// The body of a request for a run. Unknown fields are refused.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
@@ -51,6 +54,15 @@ pub struct RunBody {
     /// With `background`: how it is known that it is ready.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ready: Option<Readiness>,
+    /// Whether the tests that it runs are wanted as data: counts in the record, and all of them at `/api/runs/{run}/tests`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub tests: bool,
+    /// With `tests`: the branch whose latest run tells new failures from known ones; the default branch if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base: Option<BranchName>,
+    /// With `tests`: the JUnit reports that the tests write, as globs, in place of those of the configuration.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub reports: Vec<String>,
     /// For a group: the branches, by name or glob.
     pub branches: Vec<String>,
     /// For a group: whether the stream carries the output of its runs too.
@@ -99,6 +111,7 @@ impl RunBody {
         let body = self
             .of_one_branch()?
             .without("task", |body| body.task.is_some())?
+            .without("tests", |body| body.tests)?
             .without("reuse", |body| body.reuse)?;
         if !body.env.is_empty() {
             return Err(Problem::unprocessable(
@@ -120,6 +133,23 @@ impl RunBody {
             .without("operation", |body| body.operation.is_some())?
             .group_of_task()?
             .of_kind(RunKind::Task)
+    }
+
+    /// A run that tests: `argv`, `task`, the task that is called test if the repo `has_test_task`, or make's target of
+    /// that name.
+    pub fn test(mut self, has_test_task: bool) -> Result<RunRequest, Problem> {
+        self.tests = true;
+        if !self.argv.is_empty() || self.script.is_some() {
+            return self.exec();
+        }
+        if self.task.is_none() && !has_test_task {
+            let mut args = vec![TEST_TASK.to_owned()];
+            args.extend(self.args.into_words()?);
+            self.args = Args::List(args);
+            return self.make();
+        }
+        self.task.get_or_insert_with(|| TEST_TASK.to_owned());
+        self.task()
     }
 
     /// A command of the caller's own sees what is there: it is not brought up to date first, and no other run stands in
@@ -363,6 +393,25 @@ impl RunRequest {
                 "cold",
                 "`cold: true` may remove files and `sync: none` may touch nothing: choose one",
             ));
+        }
+        let asks_for_tests = body.base.is_some() || !body.reports.is_empty();
+        if asks_for_tests && !body.tests {
+            let field = if body.base.is_some() {
+                "base"
+            } else {
+                "reports"
+            };
+            let detail = format!("`{field}` goes with `tests: true`");
+            return Err(Problem::unprocessable(field, detail));
+        }
+        if body.tests && body.background {
+            return Err(Problem::unprocessable(
+                "tests",
+                "tests are told when a run has ended, and `background: true` has no end of its own: choose one",
+            ));
+        }
+        if let Err(rule) = FileGlobs::parse(body.reports.iter().map(String::as_str)) {
+            return Err(Problem::unprocessable("reports", rule));
         }
         if body.detach && body.on_disconnect == Some(OnDisconnect::Cancel) {
             return Err(Problem::unprocessable(

@@ -162,7 +162,7 @@ fn hand(secrets: &Secrets, spec: &RunSpec, supplied: Option<&str>) -> Result<Han
 
 /// What a build might come upon without being given it: the other secrets of its repo, and what stands in
 /// the daemon's environment.
-fn within_reach(secrets: &Secrets, repo: &RepoName) -> Vec<String> {
+pub(super) fn within_reach(secrets: &Secrets, repo: &RepoName) -> Vec<String> {
     let of_repo = secrets.of_repo(repo);
     let of_repo: BTreeMap<_, _> = of_repo
         .map(|(_, _, secret)| (secret.name(), secret))

@@ -8,7 +8,7 @@ use super::request::RunRequest;
 use super::secrets;
 use branchyard_auth::Principal;
 use branchyard_config::{Config, TaskName};
-use branchyard_model::{BranchName, ErrorKind, Problem, RunKind, RunSpec, Scope};
+use branchyard_model::{BranchName, ErrorKind, Problem, RunKind, RunSpec, Scope, TestSpec};
 use branchyard_workspace::repos::Repo;
 use branchyard_workspace::{protected_branch, protected_from};
 
@@ -61,6 +61,7 @@ pub(super) fn of(
         env,
         timeout,
         background: body.background,
+        test: test(repo, request, principal)?,
         ready: body.ready.clone(),
         on_disconnect: request.on_disconnect(),
         sync: request.sync().clone(),
@@ -74,6 +75,35 @@ pub(super) fn of(
     };
     secrets::check(&config.secrets, own, &spec)?;
     Ok((spec, checks))
+}
+
+/// The base of the tests is one that the caller may see, for its failures are told.
+fn test(
+    repo: &Repo,
+    request: &RunRequest,
+    principal: &Principal,
+) -> Result<Option<TestSpec>, Problem> {
+    let body = request.body();
+    if !body.tests {
+        return Ok(None);
+    }
+    let sees = |base: &BranchName| principal.check(repo.name(), base);
+    let without_base = match (&body.base, repo.default_branch()) {
+        (Some(base), _) => {
+            sees(base).map_err(|problem| problem.field("base"))?;
+            false
+        }
+        (None, Some(default)) => {
+            BranchName::parse(&default).map_or(true, |base| sees(&base).is_err())
+        }
+        // It is known once the repo is cloned.
+        (None, None) => principal.require_all_branches().is_err(),
+    };
+    Ok(Some(TestSpec {
+        base: body.base.clone(),
+        without_base,
+        reports: body.reports.clone(),
+    }))
 }
 
 /// What is executed, what was asked for where that says less, and what is left to see to.

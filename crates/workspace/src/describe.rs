@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::error::no_workspace;
 use super::work::Look;
 use super::{Error, Pin, Prepared, Sizes, Workspace};
-use crate::{FilesGuard, ports, sizes, standing, work};
+use crate::{FilesGuard, sizes, standing, work};
 use branchyard_git::{self as git, ScanResult, Seen};
 use branchyard_model::{About, BranchName, CommitId, Holder, RepoName, slug};
 
@@ -76,7 +76,7 @@ pub async fn describe_prepared(
     (about, files_guard): Prepared,
 ) -> Result<Description, Error> {
     // A caller who prepares it may want to know where its servers are going to listen.
-    if let Err(error) = ports::lease(workspace) {
+    if let Err(error) = workspace.lease_ports() {
         tracing::warn!(repo = %workspace.repo().name(), branch = %workspace.branch(), %error, "a workspace has no ports");
     }
     describe_with(workspace, true, about.dirty, files_guard).await
@@ -130,7 +130,7 @@ async fn describe_with(
                 last_used: record.as_ref().map(|record| record.last_used),
                 pinned: record.and_then(|record| record.pinned),
                 holder: this.queue().holder(),
-                port: ports::known(this),
+                port: this.port(),
                 ..Description::of(this.repo().name(), this.branch(), Some(this.path()), about)
             })
         })

@@ -29,7 +29,7 @@ mod live;
 mod names;
 mod parallel;
 pub mod pin;
-pub mod ports;
+mod ports;
 pub mod prepare;
 mod queue;
 mod reaper;

@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-use crate::Workspace;
 use branchyard_config::{PORTS_EACH, PortRange};
 use branchyard_git::read_plain;
 use branchyard_model::{BranchName, RepoName, sha256};
@@ -36,18 +35,6 @@ struct Lease {
     branch: BranchName,
 }
 
-/// The first of the ports that the workspace, which exists, has from now on; none where all are taken.
-pub fn lease(workspace: &Workspace) -> io::Result<Option<u16>> {
-    let (repo, branch) = (workspace.repo().name(), workspace.branch());
-    workspace.yard().ports.lease(repo, branch)
-}
-
-/// The first of the ports that it has; none if they were never asked for.
-pub fn known(workspace: &Workspace) -> Option<u16> {
-    let (repo, branch) = (workspace.repo().name(), workspace.branch());
-    workspace.yard().ports.known(repo, branch)
-}
-
 impl Ports {
     pub(crate) fn at(file: PathBuf, range: PortRange, yard: &Path) -> Self {
         Self {
@@ -58,12 +45,14 @@ impl Ports {
         }
     }
 
-    fn known(&self, repo: &RepoName, branch: &BranchName) -> Option<u16> {
+    /// The first port of a workspace; none if it was never asked for.
+    pub(crate) fn known(&self, repo: &RepoName, branch: &BranchName) -> Option<u16> {
         let mut leases = self.leases.lock();
         self.find(self.read(&mut leases), repo, branch)
     }
 
-    fn lease(&self, repo: &RepoName, branch: &BranchName) -> io::Result<Option<u16>> {
+    /// The first port of a workspace, which has them from now on; none where all are taken.
+    pub(crate) fn lease(&self, repo: &RepoName, branch: &BranchName) -> io::Result<Option<u16>> {
         let mut kept = self.leases.lock();
         let leases = self.read(&mut kept);
         if let Some(first) = self.find(leases, repo, branch) {

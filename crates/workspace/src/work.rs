@@ -115,6 +115,12 @@ fn settle_output(workspace: &Workspace) -> Result<(), Error> {
         .map_err(Error::io("keep what commands made"))
 }
 
+/// Whether there is nothing beside the tracked files but build output. Blocks.
+pub fn has_only_output(workspace: &Workspace) -> Result<bool, Error> {
+    let found = belongings(workspace, &workspace.worktree().open()?, Look::UntilFound)?;
+    Ok(found.files.is_empty() && found.repositories.is_empty())
+}
+
 /// Looks at all files, and tells what lies beside the tracked ones apart.
 pub(super) fn belongings(
     workspace: &Workspace,

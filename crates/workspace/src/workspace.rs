@@ -2,6 +2,7 @@
 //! happens to its files is in the modules that are called after it.
 
 use std::future::Future;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -151,6 +152,16 @@ impl Workspace {
     /// Where git keeps what is this workspace's own: HEAD, the index, and the like.
     pub fn git_dir(&self) -> &Path {
         self.worktree.admin()
+    }
+
+    /// The first of the ports that it has; none if they were never asked for.
+    pub fn port(&self) -> Option<u16> {
+        self.yard.ports.known(self.repo.name(), &self.branch)
+    }
+
+    /// The first of the ports that the workspace, which exists, has from now on; none where all are taken.
+    pub fn lease_ports(&self) -> io::Result<Option<u16>> {
+        self.yard.ports.lease(self.repo.name(), &self.branch)
     }
 
     /// Whether it is on disk, whole.

@@ -60,7 +60,7 @@ pub fn files_since(
     Ok(written)
 }
 
-fn later_than(moment: Timestamp) -> impl Fn(&Metadata) -> bool {
+pub(crate) fn later_than(moment: Timestamp) -> impl Fn(&Metadata) -> bool {
     let since = (moment.as_second(), i64::from(moment.subsec_nanosecond()));
     move |meta| (meta.ctime(), meta.ctime_nsec()) > since
 }

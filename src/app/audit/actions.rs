@@ -5,9 +5,10 @@ use crate::app::verbs::{Verb, VerbFamily};
 use branchyard_db::security_db::audit::{EXPIRED, MISSING};
 
 /// Besides [`of_verb`]; looks have none, for only the refused ones are recorded.
-pub const ACTIONS: [&str; 34] = [
+pub const ACTIONS: [&str; 35] = [
     "make",
     "task",
+    "test",
     // A command or code of the caller's own.
     "exec",
     // As a run; the verbs that are answered at once are `git.…`.

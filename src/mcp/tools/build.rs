@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::app::{code_env, runs};
 use crate::mcp::call::Call;
-use crate::mcp::outcome::{self, RunOutcome, Wanted};
+use crate::mcp::outcome::{self, RunOutcome, RunOutcomeInShort, Wanted};
 use crate::mcp::reply::Reply;
 use crate::mcp::tasks::MOMENT;
 use crate::mcp::tool::{Tool, ToolEntry};
@@ -40,7 +40,7 @@ pub(super) fn tools() -> Vec<Tool> {
             ),
             make,
         ),
-        Tool::new::<Task, RunOutcome<'_>, _>(
+        Tool::new::<Task, RunOutcomeInShort, _>(
             &entry(
                 "task",
                 "Run a declared task",
@@ -48,6 +48,14 @@ pub(super) fn tools() -> Vec<Tool> {
                  Answers as make does; `list` names the tasks of each repo.",
             ),
             task,
+        ),
+        Tool::new::<Test, RunOutcomeInShort, _>(
+            &entry(
+                "test",
+                "Run tests",
+                "Runs the tests of a branch: argv, task, the task test, or make test. Answers as make does, with counts and failed tests: new, flaky, and known on base.",
+            ),
+            test,
         ),
     ]
 }
@@ -57,7 +65,7 @@ pub(super) fn tools() -> Vec<Tool> {
 struct Make {
     repo: RepoName,
     branch: BranchName,
-    /// Targets, options and variables for make, such as ["-j8", "test", "V=1"], or one string of them.
+    /// Targets, options and variables, such as ["-j8", "test", "V=1"], or one string.
     #[serde(default)]
     args: Args,
     /// Variables added to the environment.
@@ -65,7 +73,7 @@ struct Make {
     env: BTreeMap<String, String>,
     /// How long the build may take, such as "10m".
     timeout: Option<String>,
-    /// How the workspace is brought up to date: auto follows the remote unless that would touch work; none
+    /// auto follows the remote unless that would touch work; none
     /// touches nothing; commit goes to `commit`; reset saves work as a salvage and goes to the remote's head.
     #[serde(default)]
     sync: Sync,
@@ -86,17 +94,16 @@ struct Make {
     /// End older builds of the same branch and command.
     #[serde(default)]
     supersede: bool,
-    /// Answer from an earlier build that succeeded, if nothing that it saw differs: `cached` names it then.
-    /// For checks such as test; it brings back no files.
+    /// Answer from an earlier build that succeeded, if nothing that it saw differs; it brings back no files.
     #[serde(default)]
     reuse: bool,
-    /// How many seconds to wait for the end, 50 at most (the default); 0 only starts it.
+    /// Seconds to wait for the end, 50 at most (the default).
     #[serde(default)]
     wait: Wait,
-    /// What it means for the build that this call is cancelled: detach lets it go on, cancel ends it.
+    /// If this call is cancelled: detach lets the run go on, cancel ends it.
     #[serde(default)]
     on_cancel: OnCancel,
-    /// The same key again finds the same run in place of starting another, as after a lost answer.
+    /// The same key finds the same run, as after a lost answer.
     idempotency_key: Option<String>,
 }
 
@@ -132,6 +139,47 @@ struct Task {
     on_cancel: OnCancel,
     /// As for make.
     idempotency_key: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Test {
+    repo: RepoName,
+    branch: BranchName,
+    /// A command in place of a task, on what is in the workspace now; needs code:run.
+    #[serde(default)]
+    argv: Vec<String>,
+    /// The task.
+    task: Option<String>,
+    /// The branch to compare with, if not the default branch.
+    base: Option<BranchName>,
+    /// JUnit files that they write, as globs.
+    #[serde(default)]
+    reports: Vec<String>,
+    /// As for make.
+    timeout: Option<String>,
+    /// As for make.
+    #[serde(default)]
+    sync: Sync,
+    /// As for make.
+    #[serde(default)]
+    wait: Wait,
+}
+
+async fn test(call: Call, asked: Test) -> Result<Reply, Problem> {
+    let body = RunBody {
+        argv: asked.argv,
+        task: asked.task,
+        base: asked.base,
+        reports: asked.reports,
+        timeout: asked.timeout,
+        sync: asked.sync,
+        ..RunBody::default()
+    };
+    let request = runs::test_request(call.app(), &asked.repo, body)?;
+    let place = (&asked.repo, &asked.branch);
+    let wait = (asked.wait, OnCancel::default());
+    start_and_wait(&call, place, request, wait, None).await
 }
 
 async fn make(call: Call, asked: Make) -> Result<Reply, Problem> {

@@ -39,7 +39,7 @@ pub(super) fn tools() -> Vec<Tool> {
                 "env",
                 "Show the build environment",
                 "Shows what a build of this branch finds: the machine, the compilers and tools with their \
-                 versions, and the environment variables. Use it when a build fails for want of a tool.",
+                 versions, and the environment variables.",
             ),
             env,
         ),

@@ -25,7 +25,7 @@ pub(super) fn tools() -> Vec<Tool> {
             title: "Run git",
             description: "Runs a git command in a branch's workspace: status, log, diff, show, branch, add, commit, \
                 fetch, pull, push and others of an allow-list. A look answers at once, beside a build; what writes \
-                waits for its lock and is a run, as of make. What is refused names the safe way.",
+                waits for its lock and is a run, as of make.",
             set: Toolset::Build,
             right: Scope::GitRead,
             effect: Effect::DESTROYS.reaching_out(),

@@ -31,8 +31,7 @@ pub(super) fn tools() -> Vec<Tool> {
             name: "run_log",
             title: "Read a run's log",
             description: "Reads what a run printed, live or ended: its last lines, a range of lines, the lines that match \
-                a regular expression, or all of it from a cursor on. Use it when make and diagnostics did not say \
-                enough; go on with next_cursor.",
+                a regular expression, or all of it from a cursor on. Go on with next_cursor.",
             set: Toolset::Build,
             right: Scope::RepoRead,
             effect: Effect::READS,

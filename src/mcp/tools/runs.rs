@@ -10,7 +10,7 @@ use crate::mcp::call::Call;
 use crate::mcp::complaints::{self, Complaint};
 use crate::mcp::cursor;
 use crate::mcp::log_cursor::LogCursor;
-use crate::mcp::outcome::{self, RunOutcome, Wanted};
+use crate::mcp::outcome::{self, RunOutcomeInShort, Wanted};
 use crate::mcp::reply::{Reply, fitted_items};
 use crate::mcp::tool::{Tool, ToolEntry};
 use crate::mcp::waiting::{OnCancel, Until, Wait, until_ended};
@@ -36,7 +36,7 @@ pub(super) fn tools() -> Vec<Tool> {
         effect,
     };
     vec![
-        Tool::new::<RunWait, RunOutcome<'_>, _>(
+        Tool::new::<RunWait, RunOutcomeInShort, _>(
             &entry(
                 "run_wait",
                 "Wait for a run",
@@ -62,8 +62,7 @@ pub(super) fn tools() -> Vec<Tool> {
             &entry(
                 "runs",
                 "List runs",
-                "Lists runs, newest first: of a repo, a branch, a state. Use it to find a run_id again, or the \
-                 last result of a branch; go on with next_cursor.",
+                "Lists runs, newest first: of a repo, a branch, a state. Go on with next_cursor.",
                 Scope::RepoRead,
                 Effect::READS,
             ),
@@ -74,7 +73,7 @@ pub(super) fn tools() -> Vec<Tool> {
                 "diagnostics",
                 "Errors and warnings of a run",
                 "Lists what an ended run complained about, errors first, each with file, line, message and the log \
-                 around it. Call it when make failed and its answer was cut; read the file at the place next.",
+                 around it. Call it when make's answer was cut.",
                 Scope::RepoRead,
                 Effect::READS,
             ),

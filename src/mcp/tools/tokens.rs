@@ -19,7 +19,7 @@ pub(super) fn tools() -> Vec<Tool> {
                 name: "whoami",
                 title: "Say who you are here",
                 description: "Says under which name you are known here, what you may do, in which repos and branches, and \
-                    until when. Ask when something is refused, or before handing work to another agent.",
+                    until when. Ask when something is refused.",
                 set: Toolset::Yard,
                 right: Scope::RepoRead,
                 effect: Effect::READS,

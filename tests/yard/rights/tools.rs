@@ -40,6 +40,7 @@ const ROWS: &[Row] = &[
     ("run_cancel",  "build",     "build:run", Branch,      r#"{"run_id":"{run}"}"#),
     ("make",        "build",     "build:run", Branch,      r#"{"repo":"{repo}","branch":"{branch}","wait":0}"#),
     ("task",        "build",     "build:run", Branch,      r#"{"repo":"{repo}","branch":"{branch}","task":"none"}"#),
+    ("test",        "build",     "build:run", Branch,      r#"{"repo":"{repo}","branch":"{branch}","task":"none"}"#),
     ("exec",        "code",      "code:run",  Branch,      r#"{"repo":"{repo}","branch":"{branch}","argv":["true"],"wait":0}"#),
     ("execute_code", "code",     "code:run",  Branch,      r#"{"repo":"{repo}","branch":"{branch}","language":"shell","code":"true","wait":0}"#),
     ("install_dependencies", "code", "code:run", Branch,   r#"{"repo":"{repo}","branch":"{branch}","packages":["-x"]}"#),

@@ -28,6 +28,7 @@ pub(super) fn record() -> RunRecord {
         timeout: Duration::from_secs(60),
         background: false,
         ready: None,
+        test: None,
         sync: SyncMode::Auto,
         clean: false,
         cold: false,

@@ -32,7 +32,7 @@ use branchyard_runtime::background::Loops;
 use schema::SCHEMA;
 
 pub use crate::{Condition, Error};
-pub use query::Filter;
+pub use query::{Filter, TestedRun};
 pub use retention::Retention;
 
 /// The index of all runs; cheap to clone. Dropping the last one writes out what is still waiting.
@@ -103,6 +103,16 @@ impl RunIndex {
     /// Runs that succeeded and had these inputs, newest first.
     pub fn reusable(&self, inputs: &str, limit: usize) -> Result<Vec<RunRecord>, Error> {
         self.read(|reader| query::reusable(reader, inputs, limit))
+    }
+
+    /// Runs of a branch whose tests are known and that are older than `before`, newest first.
+    pub fn tested(
+        &self,
+        of: (&RepoName, &BranchName),
+        before: RunId,
+        limit: usize,
+    ) -> Result<Vec<TestedRun>, Error> {
+        self.read(|reader| query::tested(reader, of, before, limit))
     }
 
     pub fn ids(&self) -> Result<HashSet<RunId>, Error> {

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 
 use crate::filter::{conditions, text};
 use branchyard_model::{
-    BranchName, GroupId, Idempotency, RepoName, RunId, RunKind, RunRecord, RunState,
+    BranchName, CommitId, GroupId, Idempotency, RepoName, RunId, RunKind, RunRecord, RunState,
 };
 
 /// Which runs to list.
@@ -107,6 +107,36 @@ pub(super) fn reusable(
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let rows = statement.query_map(params![inputs, limit], record)?;
     rows.filter_map(Result::transpose).collect()
+}
+
+/// A run whose tests are known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TestedRun {
+    pub run: RunId,
+    /// What they were run on, if exactly a commit's tree.
+    pub tree: Option<CommitId>,
+}
+
+pub(super) fn tested(
+    from: &Connection,
+    (repo, branch): (&RepoName, &BranchName),
+    before: RunId,
+    limit: usize,
+) -> rusqlite::Result<Vec<TestedRun>> {
+    let mut statement = from.prepare_cached(
+        "SELECT id, tested_tree FROM runs WHERE repo = ? AND branch = ? AND id < ? AND tested = 1
+            ORDER BY id DESC LIMIT ?",
+    )?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let of = params![repo.as_str(), branch.as_str(), before.to_string(), limit];
+    let rows = statement.query_map(of, |row| {
+        let tree: Option<String> = row.get(1)?;
+        Ok(TestedRun {
+            run: run_id(row)?,
+            tree: tree.and_then(|tree| CommitId::parse(&tree).ok()),
+        })
+    })?;
+    rows.collect()
 }
 
 pub(super) fn keys_since(

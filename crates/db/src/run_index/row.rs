@@ -2,12 +2,14 @@
 
 use rusqlite::{Connection, named_params};
 
-use branchyard_model::{EndState, RunId, RunRecord, RunState};
+use branchyard_model::{CommitId, EndState, RunId, RunRecord, RunState};
 
 pub(super) const INSERT: &str = "INSERT OR REPLACE INTO runs (id, repo, branch, kind, state, ended,
-        created_at, principal, group_id, idempotency_key, idempotency_request, log_bytes, reuse, record)
+        created_at, principal, group_id, idempotency_key, idempotency_request, log_bytes, reuse,
+        tested, tested_tree, record)
     VALUES (:id, :repo, :branch, :kind, :state, :ended,
-        :created_at, :principal, :group, :key, :request, :log_bytes, :reuse, :record)";
+        :created_at, :principal, :group, :key, :request, :log_bytes, :reuse,
+        :tested, :tested_tree, :record)";
 
 /// `ended`: nothing is left to do about it.
 pub(super) fn write(
@@ -34,6 +36,8 @@ pub(super) fn write(
         ":request": idempotency.map(|idempotency| &idempotency.request),
         ":log_bytes": i64::try_from(log_bytes).unwrap_or(i64::MAX),
         ":reuse": inputs_to_reuse(record),
+        ":tested": record.tests.is_some(),
+        ":tested_tree": record.tested_tree.as_ref().map(CommitId::as_str),
         ":record": json,
     })?;
     Ok(())

@@ -51,6 +51,11 @@ const VERSIONS: &[M<'static>] = &[
     CREATE INDEX by_kind ON runs (kind, id, repo, branch, state, created_at);
     CREATE INDEX by_state ON runs (state, id, repo, branch, kind, created_at);",
     ),
+    M::up(
+        "ALTER TABLE runs ADD COLUMN tested INTEGER NOT NULL DEFAULT 0; -- its tests are known
+    ALTER TABLE runs ADD COLUMN tested_tree TEXT; -- what they were run on, if exactly a commit's tree
+    CREATE INDEX tested ON runs (repo, branch, id, tested_tree) WHERE tested = 1;",
+    ),
 ];
 
 /// The runs' directories have everything that is in it.

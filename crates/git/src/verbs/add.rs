@@ -19,7 +19,7 @@ use branchyard_model::{ErrorKind, Problem};
 pub const VERB: VerbEntry = VerbEntry {
     name: "add",
     title: "Stage changes",
-    description: "Stages files for the next commit: those in `paths`, `all` changes, or with `update` those of tracked files. Says what is staged then; ignored files are left out and told of, repositories within are refused. `all` leaves out new files that look like build output (`withheld`); name them in `paths` to stage them. git_commit commits what is staged.",
+    description: "Stages files for the next commit: those in `paths`, `all` changes, or with `update` those of tracked files. Says what is staged then; ignored files are left out and told of, repositories within are refused. `all` leaves out new files that look like build output (`withheld`); name them in `paths` to stage them.",
     effect: Effect::WRITES.repeatable(),
 };
 

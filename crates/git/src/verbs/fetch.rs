@@ -18,7 +18,7 @@ const TAGS: &str = "refs/tags/";
 pub const VERB: VerbEntry = VerbEntry {
     name: "fetch",
     title: "Fetch from the remote",
-    description: "Fetches branches of the remote, so that origin/<branch> is what it has now; all of them with all. No file of a workspace changes. git_pull takes in what came.",
+    description: "Fetches branches of the remote, so that origin/<branch> is what it has now; all of them with all. No file of a workspace changes.",
     effect: Effect::WRITES.repeatable().reaching_out(),
 };
 

@@ -26,8 +26,7 @@ pub const VERB: VerbEntry = VerbEntry {
 pub struct Request {
     /// With one under way: continue once nothing is in conflict, skip the commit at which it stopped, or abort.
     pub action: PickAction,
-    /// Where the commits go: a branch, `origin/main`, a tag or a commit. The branch's own remote branch
-    /// where neither this nor `upstream` is given.
+    /// Where the commits go: a branch, `origin/main`, a tag or a commit. The branch's own remote branch, if left out.
     pub onto: Option<String>,
     /// Commits that this has are not replayed; the same as `onto` where it is not given.
     pub upstream: Option<String>,

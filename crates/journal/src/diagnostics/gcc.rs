@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::found::{Complaint, Weight};
-use super::generic;
 use super::place::{self, SourcePlace};
+use super::severity::severity;
 use branchyard_model::Severity;
 
 const TOOL: &str = "gcc";
@@ -29,7 +29,7 @@ pub(super) fn parse(line: &str) -> Option<Complaint> {
         return symbol(line);
     };
     let said = &line[program.end()..];
-    if let Some((severity, message)) = generic::severity(said) {
+    if let Some((severity, message)) = severity(said) {
         let weight = match severity {
             Severity::Error if only_a_consequence(&message) => Weight::Hint,
             severity => severity.into(),

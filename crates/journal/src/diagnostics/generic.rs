@@ -3,8 +3,12 @@
 
 use super::found::{Complaint, Weight};
 use super::place::{self, SourcePlace};
-use super::{go, javac, tsc};
+use super::severity::severity;
+use super::{javac, tsc};
 use branchyard_model::Severity;
+
+/// Go's tools, which say no more than a place and a message.
+pub(super) const GO: &str = "go";
 
 /// Said about a place in a source, these words are complaints without any severity.
 const TROUBLE: &[&str] = &[
@@ -57,7 +61,7 @@ pub(super) fn placed(line: &str) -> Option<Complaint> {
         _ => return None,
     };
     let tool = match place.ending() {
-        Some("go") => go::TOOL,
+        Some("go") => GO,
         _ => "generic",
     };
     Some(Complaint::new(tool, severity, Some(place), said))
@@ -98,46 +102,6 @@ fn shell(line: &str) -> Option<Complaint> {
     (shell && numbered && trouble).then(|| Complaint::new("generic", Weight::Hint, None, said))
 }
 
-/// The severity that a text begins with, and the message after it. A code stays with the message.
-pub(super) fn severity(said: &str) -> Option<(Severity, String)> {
-    let (head, message) = said.split_once(':')?;
-    let message = message.trim();
-    if let Some((word, code)) = head.strip_suffix(']').and_then(|head| head.split_once('[')) {
-        return Some((severity_of(word)?, format!("{message} [{code}]")));
-    }
-    if let Some(severity) = severity_of(head) {
-        return Some((severity, message.to_owned()));
-    }
-    // `error TS2304: …` and `error C2065: …`.
-    if let Some((word, code)) = head.split_once(' ')
-        && code.bytes().all(|byte| byte.is_ascii_alphanumeric())
-    {
-        return Some((severity_of(word)?, format!("{code}: {message}")));
-    }
-    // `DeprecationWarning: …`, `ZeroDivisionError: …`: the kind is half of the message.
-    if head.contains(|c: char| !c.is_alphanumeric() && !matches!(c, '.' | '_')) {
-        return None;
-    }
-    let severity = if head.ends_with("Warning") {
-        Severity::Warning
-    } else if head.ends_with("Error") {
-        Severity::Error
-    } else {
-        return None;
-    };
-    Some((severity, format!("{head}: {message}")))
-}
-
-fn severity_of(word: &str) -> Option<Severity> {
-    match word {
-        "error" | "Error" | "ERROR" | "fatal error" | "fatal" | "internal compiler error" => {
-            Some(Severity::Error)
-        }
-        "warning" | "Warning" | "WARNING" => Some(Severity::Warning),
-        _ => None,
-    }
-}
-
 /// `E501 line too long` (flake8, ruff) and `C0114: Missing …` (pylint).
 fn code_of_linter(said: &str) -> Option<Severity> {
     let code = said.split([' ', ':']).next()?;
@@ -159,7 +123,7 @@ fn tool_of(place: &SourcePlace, said: &str) -> &'static str {
     }
     match place.ending() {
         Some("rs") => "rustc",
-        Some("go") => go::TOOL,
+        Some("go") => GO,
         Some("java") => javac::TOOL,
         Some("py") if said.starts_with(|c: char| c.is_ascii_uppercase()) => "python",
         // The C++ library's headers have no ending.

@@ -16,10 +16,10 @@ const DETAILS: &[&str] = &["symbol:", "location:", "required:", "found:", "reaso
 
 #[derive(Default)]
 pub(super) struct Javac {
-    waiting: Option<Waiting>,
+    waiting: Option<PendingError>,
 }
 
-struct Waiting {
+struct PendingError {
     since: u64,
     patience: usize,
     complaint: Complaint,
@@ -33,7 +33,7 @@ impl Family for Javac {
     fn line(&mut self, number: u64, line: &str, found: &mut Complaints) -> bool {
         if let Some(complaint) = headline(line) {
             self.finish(found);
-            self.waiting = Some(Waiting {
+            self.waiting = Some(PendingError {
                 since: number,
                 patience: PATIENCE,
                 complaint,
@@ -57,7 +57,7 @@ impl Family for Javac {
     }
 }
 
-impl Waiting {
+impl PendingError {
     fn takes(&mut self, line: &str) -> bool {
         self.patience -= 1;
         let Complaint { place, message, .. } = &mut self.complaint;

@@ -24,6 +24,7 @@ mod place;
 mod pytest;
 mod python;
 mod rust;
+mod severity;
 #[cfg(test)]
 mod tests;
 mod tsc;

@@ -3,8 +3,8 @@
 
 use super::Family;
 use super::found::{Complaint, Complaints, Weight};
-use super::generic;
 use super::place::SourcePlace;
+use super::severity::severity;
 use branchyard_model::Severity;
 
 pub(super) const TOOL: &str = "rustc";
@@ -127,7 +127,7 @@ fn headline(line: &str) -> Option<(Complaint, What)> {
         return None;
     }
     let coded = line.starts_with("error[") || line.starts_with("warning[");
-    let (severity, message) = generic::severity(line)?;
+    let (severity, message) = severity(line)?;
     let weight = weigh(severity, &message)?;
     // Until it points to a source, it can be anybody's: git writes `error: …`, too.
     let own = coded || weight == Weight::Hint || message.starts_with("linking with ");

@@ -2,7 +2,7 @@
 //! codes tell it from others that write so.
 
 use super::found::{Complaint, Weight};
-use super::generic;
+use super::severity::severity;
 
 pub(super) const TOOL: &str = "tsc";
 
@@ -16,6 +16,6 @@ pub(super) fn says(said: &str) -> bool {
 
 /// `error TS5023: Unknown compiler option '--x'.`
 pub(super) fn unplaced(line: &str) -> Option<Complaint> {
-    let (_, message) = says(line).then(|| generic::severity(line))??;
+    let (_, message) = says(line).then(|| severity(line))??;
     Some(Complaint::new(TOOL, Weight::Error, None, &message))
 }

@@ -3,9 +3,9 @@
 use quick_xml::events::BytesStart;
 
 use super::dialect::{self, CaseOutcome, Element, Suite};
-use crate::case::{TestCase, TestState, Tests};
 use crate::excerpt::{MessageText, name};
 use crate::kept::KeptTests;
+use branchyard_model::{TestCase, TestReport, TestState, TestVerdict};
 
 /// The name that pytest gives its suite unless it is told another.
 const PYTEST: &str = "pytest";
@@ -111,7 +111,8 @@ impl Cases {
         if let Some(attempt) = self.attempt.take() {
             let is_same = attempt.suite == case.suite && attempt.name == case.name;
             match is_same {
-                true => case.flaky = case.state == TestState::Passed,
+                true if case.state == TestState::Passed => case.verdict = Some(TestVerdict::Flaky),
+                true => {}
                 false => self.kept.add(attempt),
             }
         }
@@ -124,7 +125,7 @@ impl Cases {
     }
 
     /// `None` if there was no element at all.
-    pub(super) fn finish(mut self) -> Option<Tests> {
+    pub(super) fn finish(mut self) -> Option<TestReport> {
         if let Some(attempt) = self.attempt.take() {
             self.kept.add(attempt);
         }
@@ -151,7 +152,7 @@ impl OpenCase {
         match outcome {
             CaseOutcome::Failed => self.failed = true,
             CaseOutcome::Skipped => self.skipped = true,
-            CaseOutcome::Flaky => self.case.flaky = true,
+            CaseOutcome::Flaky => self.case.verdict = Some(TestVerdict::Flaky),
             // The failure itself says why; a further attempt says no more.
             CaseOutcome::FailedAgain => {
                 self.failed = true;
@@ -174,7 +175,9 @@ impl OpenCase {
             (false, true) => TestState::Skipped,
             (false, false) => TestState::Passed,
         };
-        self.case.flaky &= self.case.state == TestState::Passed;
+        if self.case.state != TestState::Passed {
+            self.case.verdict = None;
+        }
         self.case.message = self.message.finish();
         // CTest says no more of a failure than what was printed.
         if self.failed && self.case.message.is_none() {

@@ -3,9 +3,10 @@
 use quick_xml::events::BytesStart;
 
 use super::entities::unescaped;
-use crate::case::{TestCase, TestState};
+use crate::case::named;
 use crate::excerpt::name;
 use crate::seconds;
+use branchyard_model::{TestCase, TestState};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Element {
@@ -72,7 +73,7 @@ impl Suite {
 
 /// The test that an element begins, as far as its attributes say it.
 pub(super) fn case(element: &BytesStart<'_>, suites: &[Suite]) -> TestCase {
-    let mut case = TestCase::new("", "", TestState::Passed);
+    let mut case = named("", "", TestState::Passed);
     let mut class = String::new();
     for (key, value) in attributes(element) {
         match key {

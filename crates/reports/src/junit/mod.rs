@@ -11,8 +11,8 @@ use std::io::BufRead;
 use quick_xml::Reader;
 use quick_xml::events::Event;
 
-use crate::case::Tests;
 use crate::excerpt::name;
+use branchyard_model::TestReport;
 use cases::Cases;
 use input::Input;
 
@@ -28,7 +28,7 @@ pub struct ReportError {
 }
 
 /// Reads a report of JUnit's format.
-pub fn junit(input: impl BufRead) -> Result<Tests, ReportError> {
+pub fn junit(input: impl BufRead) -> Result<TestReport, ReportError> {
     let mut reader = Reader::from_reader(Input::new(input));
     let config = reader.config_mut();
     config.allow_dangling_amp = true;

@@ -13,8 +13,8 @@ fn failed_tests_are_kept_in_preference() {
     kept.add(case("bad", TestState::Failed));
     let tests = kept.finish();
     assert_eq!((tests.counts.passed, tests.counts.failed), (100_005, 1));
-    assert_eq!((tests.cases.len(), tests.left_out), (MOST_CASES, 6));
-    assert_eq!(tests.cases.last().map(|case| &case.name[..]), Some("bad"));
+    assert_eq!((tests.tests.len(), tests.left_out), (MOST_CASES, 6));
+    assert_eq!(tests.tests.last().map(|case| &case.name[..]), Some("bad"));
 }
 
 #[test]
@@ -38,12 +38,12 @@ fn a_test_that_passed_again_is_flaky_and_counted_once() {
     assert!(kept.passed_again("s", "a", Some(3)));
     assert!(!kept.passed_again("s", "a", None));
     let tests = kept.finish();
-    let counts = Counts {
+    let counts = TestCounts {
         passed: 1,
         flaky: 1,
-        ..Counts::default()
+        ..TestCounts::default()
     };
-    assert_eq!((tests.counts, tests.cases.len()), (counts, 1));
+    assert_eq!((tests.counts, tests.tests.len()), (counts, 1));
 }
 
 #[test]
@@ -53,16 +53,16 @@ fn no_more_tests_stay_than_the_producer_counts() {
         kept.add(case(name, TestState::Skipped));
         kept.add(case(name, TestState::Failed));
     }
-    kept.set_counts(Counts {
+    kept.set_counts(TestCounts {
         passed: 3,
         failed: 2,
         skipped: 1,
-        flaky: 0,
+        ..TestCounts::default()
     });
     kept.explain("s", "b", Some("why".to_owned()), None);
     let tests = kept.finish();
-    let names: String = tests.cases.iter().map(|case| &case.name[..]).collect();
+    let names: String = tests.tests.iter().map(|case| &case.name[..]).collect();
     assert_eq!(names, "bcc");
-    assert_eq!(tests.cases[0].message.as_deref(), Some("why"));
+    assert_eq!(tests.tests[0].message.as_deref(), Some("why"));
     assert_eq!((tests.counts.total(), tests.left_out), (6, 3));
 }

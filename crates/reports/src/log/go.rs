@@ -5,11 +5,12 @@ use std::collections::HashMap;
 use serde::Deserialize;
 
 use super::{Producer, Total};
-use crate::case::{TestCase, TestState};
+use crate::case::named;
 use crate::excerpt::{MessageText, name};
 use crate::kept::KeptTests;
 use crate::seconds;
 use crate::source_line::SourceLine;
+use branchyard_model::{TestCase, TestState};
 
 /// So many tests and packages are followed at once. What is beyond has no message.
 const MOST_RUNNING: usize = 1024;
@@ -68,7 +69,7 @@ impl Producer for GoTest {
             return;
         };
         for package in self.not_built.drain(..) {
-            let mut case = TestCase::new(&package, PACKAGE, TestState::Failed);
+            let mut case = named(&package, PACKAGE, TestState::Failed);
             case.message = Some("build failed".to_owned());
             run.add(case);
         }
@@ -115,7 +116,7 @@ impl GoTest {
     }
 
     fn end_test(&mut self, event: &GoEvent, state: TestState) {
-        let mut case = TestCase::new(&event.package, &event.test, state);
+        let mut case = named(&event.package, &event.test, state);
         let id = (case.suite.clone(), case.name.clone());
         let output = self.output.remove(&id).unwrap_or_default();
         case.ms = event
@@ -141,7 +142,7 @@ impl GoTest {
             .output
             .remove(&(name(&event.failed_build), String::new()));
         if state == TestState::Failed && failed == 0 {
-            let mut case = TestCase::new(&event.package, PACKAGE, TestState::Failed);
+            let mut case = named(&event.package, PACKAGE, TestState::Failed);
             set_message(&mut case, &built.or(printed).unwrap_or_default());
             run.add(case);
         }

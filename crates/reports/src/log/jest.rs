@@ -3,11 +3,12 @@
 use super::groups::{Groups, joined};
 use super::tally::tally;
 use super::{Producer, Total};
-use crate::case::{Counts, TestCase, TestState};
+use crate::case::named;
 use crate::excerpt::{MessageText, name};
 use crate::kept::KeptTests;
 use crate::seconds;
 use crate::source_line::SourceLine;
+use branchyard_model::{TestCounts, TestState};
 
 #[derive(Default)]
 pub(super) struct Jest {
@@ -101,7 +102,7 @@ impl JestRun {
         let (title, time) = time(title);
         let mut path = self.groups.around(indent);
         path.push(title);
-        let mut case = TestCase::new(&self.file, &joined(&path), state);
+        let mut case = named(&self.file, &joined(&path), state);
         case.ms = time;
         self.kept.add(case);
     }
@@ -110,7 +111,7 @@ impl JestRun {
     fn end_failure(&mut self) {
         if let Some(failure) = self.failure.take() {
             if !self.kept.has_failed(&self.file, &failure.name) {
-                let case = TestCase::new(&self.file, &failure.name, TestState::Failed);
+                let case = named(&self.file, &failure.name, TestState::Failed);
                 self.kept.add(case);
             }
             let message = failure.message.finish();
@@ -186,9 +187,9 @@ fn time(title: &str) -> (&str, Option<u64>) {
 }
 
 /// `Tests:       2 failed, 1 skipped, 1 todo, 2 passed, 6 total`
-fn summary(line: &str) -> Option<Counts> {
+fn summary(line: &str) -> Option<TestCounts> {
     let said = line.strip_prefix("Tests: ")?;
-    let (mut counts, mut has_total) = (Counts::default(), false);
+    let (mut counts, mut has_total) = (TestCounts::default(), false);
     for (number, word) in tally(said, ", ")? {
         match word {
             "passed" => counts.passed = number,

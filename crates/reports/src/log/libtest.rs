@@ -3,9 +3,10 @@
 use super::panic_output::PanicOutput;
 use super::tally::tally;
 use super::{Producer, Total};
-use crate::case::{Counts, TestCase, TestState};
+use crate::case::named;
 use crate::kept::KeptTests;
 use crate::seconds;
+use branchyard_model::{TestCounts, TestState};
 
 #[derive(Default)]
 pub(super) struct Libtest {
@@ -132,7 +133,7 @@ impl HarnessRun {
             "ignored" => TestState::Skipped,
             _ => return false,
         };
-        let mut case = TestCase::new(&self.suite, plain(name), state);
+        let mut case = named(&self.suite, plain(name), state);
         let time = rest.trim().strip_prefix('<');
         case.ms = time
             .and_then(|time| time.strip_suffix("s>"))
@@ -147,7 +148,7 @@ impl HarnessRun {
     /// With `--quiet`, tests are only named where it says why they failed.
     fn add_failed(&mut self, name: &str) {
         if !self.kept.has_failed(&self.suite, name) {
-            let case = TestCase::new(&self.suite, name, TestState::Failed);
+            let case = named(&self.suite, name, TestState::Failed);
             self.kept.add(case);
         }
     }
@@ -206,12 +207,12 @@ fn suite(line: &str) -> Option<String> {
 }
 
 /// `test result: FAILED. 2 passed; 2 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.77s`
-fn result(line: &str) -> Option<Counts> {
+fn result(line: &str) -> Option<TestCounts> {
     let (_, said) = line.strip_prefix("test result: ")?.split_once(". ")?;
     let said = said
         .split_once("; finished in ")
         .map_or(said, |(said, _)| said);
-    let mut counts = Counts::default();
+    let mut counts = TestCounts::default();
     for (number, word) in tally(said, ";")? {
         match word {
             "passed" | "measured" => counts.passed = counts.passed.saturating_add(number),

@@ -2,11 +2,12 @@
 
 use super::groups::{Groups, joined};
 use super::{Producer, Total};
-use crate::case::{Counts, TestCase, TestState};
+use crate::case::named;
 use crate::excerpt::MessageText;
 use crate::kept::KeptTests;
 use crate::seconds;
 use crate::source_line::SourceLine;
+use branchyard_model::{TestCounts, TestState};
 
 /// A test's name stands in so many lines at most.
 const MOST_TITLES: usize = 100;
@@ -20,7 +21,7 @@ pub(super) struct Mocha {
 struct MochaRun {
     kept: KeptTests,
     groups: Groups,
-    said: Counts,
+    said: TestCounts,
     part: MochaPart,
     failure: Option<MochaFailure>,
 }
@@ -102,7 +103,7 @@ impl MochaRun {
         Self {
             kept: KeptTests::of_run(),
             groups: Groups::default(),
-            said: Counts::default(),
+            said: TestCounts::default(),
             part: MochaPart::Tests,
             failure: None,
         }
@@ -114,7 +115,7 @@ impl MochaRun {
             .and_then(|title| title.rsplit_once(" ("));
         let timed = timed.and_then(|(title, time)| Some((title, seconds::with_unit(time)?)));
         let (title, ms) = timed.map_or((title, None), |(title, ms)| (title, Some(ms)));
-        let mut case = TestCase::new(&joined(&self.groups.around(indent)), title, state);
+        let mut case = named(&joined(&self.groups.around(indent)), title, state);
         case.ms = ms;
         self.kept.add(case);
     }
@@ -175,8 +176,7 @@ impl MochaRun {
         if let Some((title, groups)) = titles.split_last() {
             let suite = crate::excerpt::name(&joined(groups));
             if !self.kept.has_failed(&suite, title) {
-                self.kept
-                    .add(TestCase::new(&suite, title, TestState::Failed));
+                self.kept.add(named(&suite, title, TestState::Failed));
             }
             let message = failure.message.finish();
             self.kept.explain(&suite, title, message, failure.at);

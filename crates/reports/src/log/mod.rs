@@ -16,9 +16,9 @@ mod tap;
 mod tap_lines;
 mod tap_yaml;
 
-use crate::case::Tests;
 use crate::excerpt;
 use crate::kept::KeptTests;
+use branchyard_model::TestReport;
 
 /// Reads the tests that are told of in a log, from its lines in their order.
 pub struct LogReader {
@@ -88,7 +88,7 @@ impl LogReader {
     }
 
     /// `None` if no test runner wrote into the log.
-    pub fn finish(mut self) -> Option<Tests> {
+    pub fn finish(mut self) -> Option<TestReport> {
         for producer in &mut self.producers {
             producer.finish(&mut self.total);
         }

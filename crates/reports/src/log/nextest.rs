@@ -3,9 +3,10 @@
 use super::panic_output::PanicOutput;
 use super::tally::tally;
 use super::{Producer, Total};
-use crate::case::{Counts, TestCase, TestState};
+use crate::case::named;
 use crate::kept::KeptTests;
 use crate::seconds;
+use branchyard_model::{TestCounts, TestState};
 
 #[derive(Default)]
 pub(super) struct Nextest {
@@ -135,7 +136,7 @@ impl NextestRun {
     }
 
     fn add(&mut self, state: TestState, status: &StatusLine<'_>) {
-        let mut case = TestCase::new(status.suite, status.name, state);
+        let mut case = named(status.suite, status.name, state);
         case.ms = status.ms;
         self.kept.add(case);
     }
@@ -225,11 +226,11 @@ fn stream(line: &str) -> Option<Stream> {
 }
 
 /// `     Summary [   1.324s] 7 tests run: 4 passed (1 flaky), 3 failed, 1 skipped`
-fn summary(line: &str) -> Option<Counts> {
+fn summary(line: &str) -> Option<TestCounts> {
     let said = line.trim_start().strip_prefix("Summary [")?;
     let (_, said) = said.split_once("] ")?;
     let (_, said) = said.split_once(" run: ")?;
-    let mut counts = Counts::default();
+    let mut counts = TestCounts::default();
     let mut rest = said;
     let mut plain = String::new();
     while let Some((before, inner)) = rest.split_once(" (") {

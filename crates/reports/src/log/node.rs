@@ -4,11 +4,12 @@ use std::collections::{HashMap, VecDeque};
 
 use super::groups::{Groups, joined};
 use super::{Producer, Total};
-use crate::case::{Counts, TestCase, TestState};
+use crate::case::named;
 use crate::excerpt::{MessageText, name};
 use crate::kept::KeptTests;
 use crate::seconds;
 use crate::source_line::SourceLine;
+use branchyard_model::{TestCounts, TestState};
 
 /// So many tests that failed are remembered for the list of failures, which names no suites.
 const MOST_FAILURES: usize = 1000;
@@ -24,7 +25,7 @@ struct NodeRun {
     /// What has others in it: a suite, or a test with subtests. Nothing tells which it is.
     parents: KeptTests,
     groups: Groups,
-    said: Counts,
+    said: TestCounts,
     is_over: bool,
     /// The suites of tests that failed, by their names.
     failed: HashMap<String, VecDeque<String>>,
@@ -83,7 +84,7 @@ impl NodeRun {
             kept: KeptTests::of_run(),
             parents: KeptTests::of_run(),
             groups: Groups::default(),
-            said: Counts::default(),
+            said: TestCounts::default(),
             is_over: false,
             failed: HashMap::new(),
             failed_count: 0,
@@ -95,7 +96,7 @@ impl NodeRun {
         let is_parent = self.groups.has(indent, title);
         self.groups.close(indent);
         let suite = joined(&self.groups.around(indent));
-        let mut case = TestCase::new(&suite, title, state);
+        let mut case = named(&suite, title, state);
         case.ms = Some(ms);
         if is_parent {
             self.parents.add(case);

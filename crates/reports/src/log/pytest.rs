@@ -4,10 +4,11 @@ use std::collections::{HashMap, VecDeque};
 
 use super::pytest_lines::{Word, failed, heading, is_progress, suite_and_name, summary, verbose};
 use super::{Producer, Total};
-use crate::case::{TestCase, TestState};
+use crate::case::named;
 use crate::excerpt::MessageText;
 use crate::kept::KeptTests;
 use crate::source_line::SourceLine;
+use branchyard_model::TestState;
 
 /// So many failures are remembered until the summary tells which test each is of.
 const MOST_FAILURES: usize = 1000;
@@ -137,7 +138,7 @@ impl PytestRun {
             Word::Ended(TestState::Passed) if self.kept.passed_again(suite, name, None) => return,
             Word::Ended(state) => state,
         };
-        let mut case = TestCase::new(suite, name, state);
+        let mut case = named(suite, name, state);
         case.message = (!reason.is_empty()).then(|| crate::excerpt::name(reason));
         self.kept.add(case);
     }
@@ -187,7 +188,7 @@ impl PytestRun {
         all.sort_by(|(one, _), (other, _)| one.cmp(other));
         for (title, failures) in all {
             for failure in failures {
-                let mut case = TestCase::new("", &title, TestState::Failed);
+                let mut case = named("", &title, TestState::Failed);
                 case.message = failure.message.finish();
                 if let Some(at) = failure.at {
                     (case.suite, case.file) = (at.file.clone(), Some(at.file));
@@ -202,7 +203,7 @@ impl PytestRun {
     fn failed(&mut self, node: &str, reason: &str) {
         let (suite, name) = suite_and_name(node);
         if !self.kept.has_failed(suite, name) {
-            self.kept.add(TestCase::new(suite, name, TestState::Failed));
+            self.kept.add(named(suite, name, TestState::Failed));
         }
         let title = match node.split_once("::") {
             Some((_, inner)) => inner.replace("::", "."),

@@ -1,7 +1,7 @@
 //! Lines that pytest prints.
 
 use super::tally::tally;
-use crate::case::{Counts, TestState};
+use branchyard_model::{TestCounts, TestState};
 
 /// `=== FAILURES ===`: what stands between the signs.
 pub(super) fn heading(line: &str, sign: char) -> Option<&str> {
@@ -12,11 +12,11 @@ pub(super) fn heading(line: &str, sign: char) -> Option<&str> {
 }
 
 /// `1 failed, 2 passed in 0.12s`, which counts more than what was named.
-pub(super) fn summary(said: &str) -> Option<Counts> {
+pub(super) fn summary(said: &str) -> Option<TestCounts> {
     let (said, time) = said.rsplit_once(" in ")?;
     let time = time.split_once(" (").map_or(time, |(time, _)| time);
     time.strip_suffix('s')?.parse::<f64>().ok()?;
-    let mut counts = Counts::default();
+    let mut counts = TestCounts::default();
     if said == "no tests ran" {
         return Some(counts);
     }

@@ -4,10 +4,11 @@ use super::groups::{Groups, joined};
 use super::tap_lines::{Point, TapLine, parse, unescaped};
 use super::tap_yaml::YamlBlock;
 use super::{Producer, Total};
-use crate::case::{Counts, TestCase, TestState};
+use crate::case::named;
 use crate::excerpt::{MessageText, name};
 use crate::kept::KeptTests;
 use crate::source_line::SourceLine;
+use branchyard_model::{TestCase, TestCounts, TestState};
 
 /// So many levels of subtests are told apart.
 const DEEPEST: usize = 100;
@@ -28,7 +29,7 @@ struct TapDocument {
     levels: Vec<(usize, bool)>,
     open: Option<OpenPoint>,
     /// What Node counts below its tests.
-    said: Counts,
+    said: TestCounts,
 }
 
 /// The latest point, which may be explained by the lines below.
@@ -50,7 +51,7 @@ impl Default for TapDocument {
             subtests: Groups::default(),
             levels: Vec::new(),
             open: None,
-            said: Counts::default(),
+            said: TestCounts::default(),
         }
     }
 }
@@ -110,7 +111,7 @@ impl TapDocument {
             TapLine::Point(point) => self.point(indent, point),
             TapLine::BailOut(reason) => {
                 self.end_point();
-                let mut case = TestCase::new("", "Bail out!", TestState::Failed);
+                let mut case = named("", "Bail out!", TestState::Failed);
                 case.message = (!reason.is_empty()).then(|| name(reason));
                 self.kept.add(case);
             }
@@ -147,7 +148,7 @@ impl TapDocument {
         message.push(point.reason);
         self.open = Some(OpenPoint {
             indent,
-            case: TestCase::new(&suite, &title, point.state),
+            case: named(&suite, &title, point.state),
             message,
             at: None,
             yaml: None,

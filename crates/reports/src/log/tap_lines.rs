@@ -1,6 +1,6 @@
 //! Lines of the Test Anything Protocol, versions 12 to 14.
 
-use crate::case::TestState;
+use branchyard_model::TestState;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum TapLine<'a> {

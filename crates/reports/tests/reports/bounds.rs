@@ -2,13 +2,14 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 
-use branchyard_reports::{LogReader, Tests, junit};
+use branchyard_model::TestReport;
+use branchyard_reports::{LogReader, junit};
 
 use crate::counted;
 
 /// What tests may take: the strings and the cases themselves.
-fn kept_bytes(tests: &Tests) -> usize {
-    let texts = tests.cases.iter().map(|case| {
+fn kept_bytes(tests: &TestReport) -> usize {
+    let texts = tests.tests.iter().map(|case| {
         let texts = [&case.message, &case.file].into_iter().flatten();
         let texts: usize = texts.map(String::len).sum();
         texts + case.suite.len() + case.name.len() + size_of_val(case)
@@ -86,7 +87,7 @@ fn a_report_of_fifty_megabytes_is_read_in_bounded_memory() {
     let tests = junit(BufReader::new(&mut source)).unwrap();
     assert!(source.made > 50_000_000, "{}", source.made);
     assert_eq!(counted(tests.counts), (9_000, 1_000, 0));
-    assert_eq!((tests.cases.len(), tests.left_out), (10_000, 0));
+    assert_eq!((tests.tests.len(), tests.left_out), (10_000, 0));
     assert!(
         kept_bytes(&tests) < 8 * 1024 * 1024,
         "{}",
@@ -106,8 +107,8 @@ fn more_tests_than_are_kept_are_counted() {
     let report = repeated("<testsuite name='s'>", 150_000, part, "</testsuite>");
     let tests = junit(report).unwrap();
     assert_eq!(counted(tests.counts), (149_850, 150, 0));
-    assert_eq!(tests.left_out, 150_000 - tests.cases.len() as u64);
-    let failed = tests.cases.iter().filter(|case| case.message.is_some());
+    assert_eq!(tests.left_out, 150_000 - tests.tests.len() as u64);
+    let failed = tests.tests.iter().filter(|case| case.message.is_some());
     assert_eq!(failed.count(), 150, "all that failed are kept");
     assert!(kept_bytes(&tests) < 33 * 1024 * 1024);
 }

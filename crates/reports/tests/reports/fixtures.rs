@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use branchyard_reports::{TestCase, TestState, Tests, junit};
+use branchyard_model::{TestCase, TestReport, TestState};
+use branchyard_reports::junit;
 
 use crate::{counted, log};
 
@@ -31,7 +32,7 @@ pub fn wrong_counts(path: &Path) -> Option<String> {
     (found != said.trim()).then(|| format!("{name}: {found}, not {}", said.trim()))
 }
 
-fn read(path: &Path) -> Tests {
+fn read(path: &Path) -> TestReport {
     let bytes = fs::read(path).unwrap();
     let shown = path.display();
     if path.extension().is_some_and(|ending| ending == "xml") {
@@ -41,7 +42,7 @@ fn read(path: &Path) -> Tests {
 }
 
 /// The fixture of a producer, whatever its version.
-fn of(producer: &str, ending: &str) -> Tests {
+fn of(producer: &str, ending: &str) -> TestReport {
     let is_it = |path: &&PathBuf| {
         let name = path.file_name().unwrap().to_str().unwrap();
         let version = name
@@ -55,10 +56,10 @@ fn of(producer: &str, ending: &str) -> Tests {
     read(path.unwrap_or_else(|| panic!("no fixture of {producer}")))
 }
 
-fn case<'a>(tests: &'a Tests, suite: &str, name: &str) -> &'a TestCase {
-    let mut cases = tests.cases.iter();
+fn case<'a>(tests: &'a TestReport, suite: &str, name: &str) -> &'a TestCase {
+    let mut cases = tests.tests.iter();
     let found = cases.find(|case| case.suite == suite && case.name == name);
-    found.unwrap_or_else(|| panic!("no {suite} {name} in {:#?}", tests.cases))
+    found.unwrap_or_else(|| panic!("no {suite} {name} in {:#?}", tests.tests))
 }
 
 #[test]
@@ -76,7 +77,7 @@ fn every_producer_names_the_test_that_fails_and_why() {
         let tests = read(&path);
         let shown = path.display();
         let failed = tests
-            .cases
+            .tests
             .iter()
             .filter(|case| case.state == TestState::Failed);
         let failed: Vec<_> = failed.collect();
@@ -100,7 +101,7 @@ fn every_producer_names_the_test_that_fails_and_why() {
 fn what_is_not_named_is_left_out() {
     for path in fixtures() {
         let tests = read(&path);
-        let named = tests.cases.len() as u64;
+        let named = tests.tests.len() as u64;
         assert_eq!(
             named + tests.left_out,
             tests.counts.total(),
@@ -138,11 +139,11 @@ fn what_passed_when_it_was_run_again_is_flaky() {
         let tests = of(producer, ending);
         let flaky = case(&tests, suite, name);
         assert!(
-            flaky.flaky && flaky.state == TestState::Passed,
+            flaky.is_flaky() && flaky.state == TestState::Passed,
             "{producer}"
         );
         assert_eq!(tests.counts.flaky, 1, "{producer}");
-        let same = tests.cases.iter().filter(|case| case.name == name);
+        let same = tests.tests.iter().filter(|case| case.name == name);
         assert_eq!(same.count(), 1, "{producer}");
     }
 }

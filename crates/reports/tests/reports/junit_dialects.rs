@@ -1,18 +1,19 @@
 //! Corners of JUnit XML that producers differ in.
 
-use branchyard_reports::{ReportError, TestCase, TestState, Tests, junit};
+use branchyard_model::{TestCase, TestReport, TestState};
+use branchyard_reports::{ReportError, junit};
 
 use crate::counted;
 
-fn read(text: &str) -> Tests {
+fn read(text: &str) -> TestReport {
     junit(text.as_bytes()).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
 /// The only test of a report.
 fn only(inner: &str) -> TestCase {
     let tests = read(&format!("<testsuite name=\"s\">{inner}</testsuite>"));
-    assert_eq!((tests.cases.len(), tests.left_out), (1, 0), "{inner}");
-    tests.cases.into_iter().next().unwrap()
+    assert_eq!((tests.tests.len(), tests.left_out), (1, 0), "{inner}");
+    tests.tests.into_iter().next().unwrap()
 }
 
 fn refused(bytes: &[u8]) -> ReportError {
@@ -73,7 +74,7 @@ fn a_test_has_the_state_that_its_elements_and_attributes_say() {
     ] {
         let case = only(inner);
         assert_eq!(case.state, expected, "{inner}");
-        assert_eq!(case.flaky, inner.contains("flaky"), "{inner}");
+        assert_eq!(case.is_flaky(), inner.contains("flaky"), "{inner}");
     }
 }
 
@@ -85,7 +86,7 @@ fn the_suite_is_the_class_or_else_the_innermost_suite() {
            <testcase name='d' classname='test'/>
          </testsuite><testcase name='e'/></testsuite><testcase name='f'/></testsuites>",
     );
-    let suites = tests.cases.iter().map(|case| case.suite.as_str());
+    let suites = tests.tests.iter().map(|case| case.suite.as_str());
     let suites: Vec<_> = suites.collect();
     assert_eq!(
         suites,
@@ -151,7 +152,7 @@ fn times_and_places_are_read_where_there_are_any() {
 fn the_same_id_twice_is_two_tests() {
     let twice = "<testcase classname='c' name='a'/><testcase classname='c' name='a'/>";
     let tests = read(&format!("<testsuite name='s'>{twice}</testsuite>"));
-    assert_eq!((tests.counts.passed, tests.cases.len()), (2, 2));
+    assert_eq!((tests.counts.passed, tests.tests.len()), (2, 2));
     // But for pytest, which leaves attempts behind that way.
     let attempts = read(&format!("<testsuite name='pytest'>{twice}</testsuite>"));
     assert_eq!((attempts.counts.passed, attempts.counts.flaky), (1, 1));
@@ -174,23 +175,23 @@ fn prefixes_declarations_and_comments_make_no_difference() {
         <?pi <testcase/> ?></j:testsuite></j:testsuites>";
     let tests = read(text);
     assert_eq!(counted(tests.counts), (0, 1, 0));
-    assert_eq!(tests.cases[0].name, "&e;");
-    assert_eq!(tests.cases[0].message.as_deref(), Some("&e;"));
+    assert_eq!(tests.tests[0].name, "&e;");
+    assert_eq!(tests.tests[0].message.as_deref(), Some("&e;"));
 }
 
 #[test]
 fn other_encodings_are_read_as_well_as_it_goes() {
     let latin: &[u8] = b"<?xml version='1.0' encoding='ISO-8859-1'?>\
         <testsuite><testcase name='caf\xe9'/></testsuite>";
-    assert_eq!(junit(latin).unwrap().cases[0].name, "café");
+    assert_eq!(junit(latin).unwrap().tests[0].name, "café");
     let broken: &[u8] = b"<testsuite><testcase name='caf\xe9 \xf0\x9f'/></testsuite>";
     assert_eq!(
-        junit(broken).unwrap().cases[0].name,
+        junit(broken).unwrap().tests[0].name,
         "caf\u{fffd} \u{fffd}\u{fffd}"
     );
     let declared = "<?xml version='1.0' encoding='windows-1252'?>\
         <testsuite><testcase name='日本'/></testsuite>";
-    assert_eq!(read(declared).cases[0].name, "日本");
+    assert_eq!(read(declared).tests[0].name, "日本");
     let error = refused(b"\xff\xfe<\0");
     assert!(error.reason.contains("UTF-16"), "{error}");
 }
@@ -210,5 +211,5 @@ fn what_is_no_report_is_refused_with_the_position() {
         assert_eq!(error.position, position, "{text}: {error}");
     }
     let empty = read("<testsuites/>");
-    assert_eq!((empty.counts.total(), empty.cases.len()), (0, 0));
+    assert_eq!((empty.counts.total(), empty.tests.len()), (0, 0));
 }

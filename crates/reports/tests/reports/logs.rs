@@ -1,10 +1,10 @@
 //! Logs that are not whole, that have several producers in them, or none.
 
-use branchyard_reports::{TestState, Tests};
+use branchyard_model::{TestReport, TestState};
 
 use crate::{counted, log};
 
-fn read(text: &str) -> Tests {
+fn read(text: &str) -> TestReport {
     log(text.as_bytes()).unwrap_or_else(|| panic!("no tests in {text}"))
 }
 
@@ -47,7 +47,7 @@ fn several_producers_are_summed() {
         \n  group\n    ✔ g\n\n  1 passing (1ms)\n\
         ✔ h (1.5ms)\nℹ tests 1\nℹ suites 0\nℹ pass 1\nℹ fail 0\nℹ cancelled 0\nℹ skipped 0\nℹ todo 0\n";
     let tests = read(text);
-    let mut names: Vec<_> = tests.cases.iter().map(|case| &case.name[..]).collect();
+    let mut names: Vec<_> = tests.tests.iter().map(|case| &case.name[..]).collect();
     names.sort_unstable();
     assert_eq!(names, ["a", "b", "c", "d", "e", "f", "g", "h"]);
     assert_eq!((counted(tests.counts), tests.left_out), ((6, 1, 1), 0));
@@ -68,8 +68,8 @@ fn what_a_test_prints_is_not_taken_for_tests() {
         == test session starts ==\n== 9 passed in 0.1s ==\nTAP version 13\n1..1\nok 1 - y\n\
         \nfailures:\n    a\n\ntest result: FAILED. 1 passed; 1 failed; 0 ignored\n";
     let tests = read(text);
-    assert_eq!((counted(tests.counts), tests.cases.len()), ((1, 1, 0), 2));
-    let message = tests.cases[0].message.as_deref().unwrap();
+    assert_eq!((counted(tests.counts), tests.tests.len()), ((1, 1, 0), 2));
+    let message = tests.tests[0].message.as_deref().unwrap();
     assert!(message.contains("9 passed"), "{message}");
 }
 
@@ -80,7 +80,7 @@ fn a_harness_that_is_quiet_names_what_failed() {
         \nfailures:\n    t::a\n\ntest result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out\n";
     let tests = read(text);
     assert_eq!((counted(tests.counts), tests.left_out), ((2, 1, 0), 2));
-    let failed = &tests.cases[0];
+    let failed = &tests.tests[0];
     assert_eq!((failed.name.as_str(), failed.line), ("t::a", Some(3)));
     assert!(!failed.message.as_deref().unwrap().contains("note:"));
 }
@@ -107,8 +107,8 @@ fn nextest_tells_each_failure_once() {
         \x20       FAIL [   0.004s] krate t::a\n     TIMEOUT [  60.1s] krate t::b\n     SIGSEGV [   0.1s] krate t::c\n\
         error: test run failed\n";
     let tests = read(old);
-    assert_eq!((counted(tests.counts), tests.cases.len()), ((0, 3, 0), 3));
-    let failed = &tests.cases[0];
+    assert_eq!((counted(tests.counts), tests.tests.len()), ((0, 3, 0), 3));
+    let failed = &tests.tests[0];
     assert_eq!(
         (failed.suite.as_str(), failed.line, failed.ms),
         ("krate", Some(3), Some(4))
@@ -127,8 +127,8 @@ fn pytest_with_several_workers_is_read() {
         == 1 failed, 1 passed, 1 error, 3 warnings in 61.20s (0:01:01) ==\n";
     let tests = read(text);
     assert_eq!((counted(tests.counts), tests.left_out), ((1, 2, 0), 0));
-    assert_eq!(tests.cases[1].message.as_deref(), Some("assert 0"));
-    assert_eq!(tests.cases[2].name, "b.py");
+    assert_eq!(tests.tests[1].message.as_deref(), Some("assert 0"));
+    assert_eq!(tests.tests[2].name, "b.py");
     assert_eq!(
         counted(read("== no tests ran in 0.01s ==\n").counts),
         (0, 0, 0)
@@ -141,7 +141,7 @@ fn pytest_without_a_short_summary_names_what_failed() {
         E   AssertionError: no\n E\nE     more\n1 failed, 1 passed in 0.1s\n";
     let tests = read(text);
     assert_eq!((counted(tests.counts), tests.left_out), ((1, 1, 0), 1));
-    let failed = &tests.cases[0];
+    let failed = &tests.tests[0];
     assert_eq!(
         (&failed.suite[..], &failed.name[..]),
         ("a.py", "TestA.test_b")
@@ -159,7 +159,7 @@ fn no_more_tests_are_named_than_counted() {
         test result: ok. 1 passed; 0 failed; 0 ignored\n";
     let tests = read(text);
     assert_eq!((counted(tests.counts), tests.left_out), ((1, 0, 0), 0));
-    assert_eq!(tests.cases[0].name, "real");
+    assert_eq!(tests.tests[0].name, "real");
 }
 
 #[test]
@@ -175,8 +175,8 @@ fn go_tells_of_packages_that_fail_outside_of_tests() {
 {"Action":"skip","Package":"p/none","Elapsed":0}
 {"Action":"pass","Package":"p/z","Elapsed":0}"#;
     let tests = read(text);
-    assert_eq!((counted(tests.counts), tests.cases.len()), ((0, 2, 0), 2));
-    let broken = &tests.cases[0];
+    assert_eq!((counted(tests.counts), tests.tests.len()), ((0, 2, 0), 2));
+    let broken = &tests.tests[0];
     assert_eq!(
         (broken.suite.as_str(), broken.name.as_str()),
         ("p/x", "[package]")
@@ -185,7 +185,7 @@ fn go_tells_of_packages_that_fail_outside_of_tests() {
         (broken.file.as_deref(), broken.line),
         (Some("x/x_test.go"), Some(5))
     );
-    assert_eq!(tests.cases[1].ms, Some(1_500));
+    assert_eq!(tests.tests[1].ms, Some(1_500));
 }
 
 #[test]
@@ -196,7 +196,7 @@ fn tap_of_all_versions_is_read() {
     let tests = read(text);
     assert_eq!(counted(tests.counts), (2, 2, 0));
     let shown = tests
-        .cases
+        .tests
         .iter()
         .map(|case| format!("{}|{}", case.suite, case.name));
     let shown: Vec<_> = shown.collect();
@@ -204,7 +204,7 @@ fn tap_of_all_versions_is_read() {
         shown,
         ["a.js › inner|deep", "a.js|bad", "|b # c", "|Bail out!"]
     );
-    let bad = &tests.cases[1];
+    let bad = &tests.tests[1];
     assert_eq!((bad.file.as_deref(), bad.line), (Some("lib/a.js"), Some(7)));
     assert_eq!(bad.message.as_deref(), Some("no & <no>"));
     // A parent that fails by itself is not lost.
@@ -219,12 +219,12 @@ fn lists_before_mocha_are_not_its_tests() {
     let tests = read(text);
     assert_eq!((counted(tests.counts), tests.left_out), ((1, 1, 1), 0));
     let names = tests
-        .cases
+        .tests
         .iter()
         .map(|case| (&case.suite[..], &case.name[..]));
     let names: Vec<_> = names.collect();
     assert_eq!(names, [("group", "a"), ("group", "b"), ("group", "c")]);
-    let failed = &tests.cases[2];
+    let failed = &tests.tests[2];
     assert_eq!(failed.state, TestState::Failed);
     assert_eq!(
         (failed.file.as_deref(), failed.line),
@@ -235,7 +235,7 @@ fn lists_before_mocha_are_not_its_tests() {
         read("\n  .!.\n\n  2 passing (10ms)\n  1 failing\n\n  1) a\n       b:\n     Error: no\n");
     assert_eq!((counted(tests.counts), tests.left_out), ((2, 1, 0), 2));
     assert_eq!(
-        (&tests.cases[0].suite[..], &tests.cases[0].name[..]),
+        (&tests.tests[0].suite[..], &tests.tests[0].name[..]),
         ("a", "b")
     );
 }

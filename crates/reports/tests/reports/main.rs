@@ -14,10 +14,11 @@ mod mutations;
 mod producers;
 mod round_trips;
 
-use branchyard_reports::{Counts, LogReader, Tests};
+use branchyard_model::{TestCounts, TestReport};
+use branchyard_reports::LogReader;
 
 /// The tests that a log tells of.
-fn log(text: &[u8]) -> Option<Tests> {
+fn log(text: &[u8]) -> Option<TestReport> {
     let mut reader = LogReader::default();
     for line in text.split(|byte| *byte == b'\n') {
         reader.line(line);
@@ -26,6 +27,6 @@ fn log(text: &[u8]) -> Option<Tests> {
 }
 
 /// Passed, failed and skipped.
-fn counted(counts: Counts) -> (u64, u64, u64) {
+fn counted(counts: TestCounts) -> (u64, u64, u64) {
     (counts.passed, counts.failed, counts.skipped)
 }

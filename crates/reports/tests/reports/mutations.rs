@@ -33,7 +33,7 @@ proptest! {
         }
         bytes.truncate(end.index(bytes.len()) + 1);
         for tests in [junit(&bytes[..]).ok(), log(&bytes)].into_iter().flatten() {
-            let named = tests.cases.len() as u64;
+            let named = tests.tests.len() as u64;
             prop_assert!(named <= tests.counts.total());
             prop_assert_eq!(named + tests.left_out, tests.counts.total());
         }

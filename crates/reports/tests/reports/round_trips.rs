@@ -1,6 +1,7 @@
 //! Tests that are written as a report and read back, and bytes that are no report at all.
 
-use branchyard_reports::{LogReader, TestCase, TestState, junit};
+use branchyard_model::{TestCase, TestState};
+use branchyard_reports::{LogReader, junit};
 use proptest::prelude::*;
 
 use crate::log;
@@ -25,7 +26,7 @@ fn case(names: &'static str) -> impl Strategy<Value = TestCase> {
             message: (has_message && state != TestState::Passed).then_some(message),
             file: None,
             line: None,
-            flaky: false,
+            verdict: None,
         },
     )
 }
@@ -115,13 +116,13 @@ proptest! {
         let failed = cases.iter().filter(|case| case.state == TestState::Failed).count();
         prop_assert_eq!(tests.counts.failed, failed as u64);
         prop_assert_eq!(tests.counts.total(), cases.len() as u64);
-        prop_assert_eq!(tests.cases, cases);
+        prop_assert_eq!(tests.tests, cases);
     }
 
     #[test]
     fn tap_is_read_back(cases in prop::collection::vec(case("[a-z<>&\"'#\\\\ü日:.]{0,10}[a-z]"), 1..20)) {
         let tests = log(as_tap(&cases).as_bytes()).unwrap();
-        prop_assert_eq!(tests.cases, cases);
+        prop_assert_eq!(tests.tests, cases);
         prop_assert_eq!(tests.left_out, 0);
     }
 
@@ -137,7 +138,7 @@ proptest! {
         });
         let cases: Vec<_> = cases.collect();
         let tests = log(as_libtest(&cases).as_bytes()).unwrap();
-        prop_assert_eq!(tests.cases, cases);
+        prop_assert_eq!(tests.tests, cases);
         prop_assert_eq!(tests.left_out, 0);
     }
 
@@ -165,7 +166,7 @@ proptest! {
             reader.line(line.as_bytes());
         }
         if let Some(tests) = reader.finish() {
-            let named = tests.cases.len() as u64;
+            let named = tests.tests.len() as u64;
             prop_assert_eq!(named + tests.left_out, tests.counts.total());
             prop_assert!(tests.counts.flaky <= tests.counts.passed);
         }

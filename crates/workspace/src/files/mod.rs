@@ -14,6 +14,7 @@ mod query;
 mod raw;
 mod read;
 pub(crate) mod regular;
+mod reports;
 mod search;
 mod stamp;
 mod walk;
@@ -24,6 +25,7 @@ pub use change::{Editor, OnChange, keep_as_work};
 pub use list::list;
 pub use raw::open;
 pub use read::read;
+pub use reports::reports_since;
 pub use search::grep;
 pub use stamp::stamp;
 

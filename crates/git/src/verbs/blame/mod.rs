@@ -28,7 +28,7 @@ const MOST_LINES: usize = 10_000;
 pub const VERB: VerbEntry = VerbEntry {
     name: "blame",
     title: "Who wrote which line",
-    description: "Says for each line of a file which commit it is from, by whom and why; lines of the workspace that are not committed are told as such. Give `start_line` and `end_line` for the lines in question.",
+    description: "Says for each line of a file which commit it is from, by whom and why. Give `start_line` and `end_line` for the lines in question.",
     effect: Effect::READS,
 };
 
@@ -37,8 +37,7 @@ pub const VERB: VerbEntry = VerbEntry {
 pub struct Request {
     /// The file, relative to the workspace.
     pub path: String,
-    /// The file as it was at this branch, tag or commit. Where not given, as it is in the workspace now,
-    /// lines that are not committed included.
+    /// The file as it was at this branch, tag or commit. As in the workspace now, if left out.
     pub revision: Option<String>,
     /// First line wanted, counted from 1.
     pub start_line: Option<usize>,

@@ -25,15 +25,14 @@ pub use version::Bump;
 pub const VERB: VerbEntry = VerbEntry {
     name: "changelog",
     title: "Material for release notes",
-    description: "Sorts the commits since the last tag, or between two tags or revisions, by the type and scope of conventional commits, with breaking changes apart, authors, pull request numbers and a suggested next version. Write release notes from it.",
+    description: "Sorts the commits since the last tag, or between two tags or revisions, by the type and scope of conventional commits, with breaking changes apart, authors, pull request numbers and a suggested next version. ",
     effect: Effect::READS,
 };
 
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Request {
-    /// What was there before: a tag, branch or commit. The last tag before `to` where not given, and all
-    /// of history where there is none.
+    /// What was there before: a tag, branch or commit. The last tag before `to`, if left out.
     pub from: Option<String>,
     /// Up to which tag, branch or commit; the branch's own commit where not given.
     pub to: Option<String>,

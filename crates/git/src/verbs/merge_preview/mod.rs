@@ -29,7 +29,7 @@ const MAX_OUTPUT: usize = 16 * 1024 * 1024;
 pub const VERB: VerbEntry = VerbEntry {
     name: "merge_preview",
     title: "Would it merge?",
-    description: "Tries whether this branch would merge into another, the remote's default branch where none is named, and lists the files in conflict, without touching any workspace. Only what is committed counts.",
+    description: "Tries whether this branch would merge into another, the remote's default branch where none is named, and lists the files in conflict, without touching any workspace.",
     effect: Effect::READS.reaching_out(),
 };
 
@@ -42,7 +42,6 @@ pub struct Request {
     /// What is to be merged: a branch, tag or commit; this branch as it is committed where not given.
     pub from: Option<String>,
     /// Ask the remote for the branches that were named first, so that the answer is about what it has now.
-    /// A workspace's own branch is never moved by that.
     pub fetch: bool,
     /// How much is told of each conflict.
     pub verbosity: Verbosity,

@@ -33,18 +33,15 @@ pub const VERB: VerbEntry = VerbEntry {
 pub struct Request {
     /// Commit first, with this message. Without it, only what is committed already is pushed.
     pub message: Option<String>,
-    /// With a message: the files and directories to commit; everything that changed if left out, but for new files that
-    /// look like secrets or build output.
+    /// With a message: what to commit; all that changed if left out, but for new files that look like secrets or build output.
     #[serde(default)]
     pub paths: Vec<String>,
     /// With a message: who wrote it, as "Name <mail>". The daemon's own identity if left out.
     pub author: Option<String>,
-    /// How commits of the remote branch that are not here are taken in first: rebase (the default) or
-    /// merge; none refuses to push past them.
+    /// How the remote's commits are taken in first: rebase (the default) or merge; none refuses to push past them.
     #[serde(default)]
     pub integrate: Integrate,
-    /// Replace what the remote has by a history that was rewritten here, if the remote still has what was
-    /// last seen. On an agent's own branch (agent-…) this needs no saying.
+    /// Replace what the remote has, if that is what was last seen. On an agent's own branch (agent-…) this needs no saying.
     #[serde(default)]
     pub force: bool,
     /// Also to a protected branch, with the right admin.

@@ -25,7 +25,7 @@ pub use operation::Operation;
 pub const VERB: VerbEntry = VerbEntry {
     name: "status",
     title: "Show the state of the workspace",
-    description: "Shows what is staged, changed, untracked and in conflict in a branch's workspace, how it stands to its remote, and whether a merge, rebase or the like waits to be finished. Use it before committing and after every conflict.",
+    description: "Shows what is staged, changed, untracked and in conflict in a branch's workspace, how it stands to its remote, and whether a merge, rebase or the like waits to be finished. ",
     effect: Effect::READS,
 };
 

@@ -7,7 +7,7 @@ use super::Family;
 use super::found::{Complaint, Complaints, Weight};
 use super::generic;
 
-pub(super) const TOOL: &str = "go";
+use super::generic::GO as TOOL;
 
 #[derive(Default)]
 pub(super) struct Go {

@@ -13,10 +13,10 @@ const LONGEST_TRACE: usize = 256;
 
 #[derive(Default)]
 pub(super) struct Panic {
-    waiting: Option<Waiting>,
+    waiting: Option<PendingPanic>,
 }
 
-struct Waiting {
+struct PendingPanic {
     since: u64,
     message: String,
     patience: usize,
@@ -38,7 +38,7 @@ impl Panic {
         // The testing package catches it, and panics again.
         let said = line.strip_suffix(" [recovered]").unwrap_or(line);
         let message = test.map_or_else(|| said.to_owned(), |test| format!("{test}: {said}"));
-        self.waiting = Some(Waiting {
+        self.waiting = Some(PendingPanic {
             since: number,
             message,
             patience: PATIENCE,
