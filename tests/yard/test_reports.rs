@@ -207,6 +207,10 @@ async fn a_report_counts_before_the_output_and_hides_what_is_secret() {
         ["no_tests_found"],
         "tracked files are no reports"
     );
+    let green = json!({"args": ["-i", "test"], "tests": true});
+    let events = yard.run("make", "main", green).await;
+    assert_eq!(events.last().unwrap().data["state"], "succeeded");
+    assert_eq!(warnings_of(&events), ["tests_failed"]);
     // And a run that was not asked for them has none.
     let plain = run_of(&yard.make("main", &["-n", "test"]).await);
     let refused = yard.get(&format!("/api/runs/{plain}/tests")).await;

@@ -49,6 +49,7 @@ fn equal(a: &RunSpec, b: &RunSpec) -> bool {
         && a.cold == b.cold
         && a.stale == b.stale
         && a.reuse == b.reuse
+        && a.test == b.test
 }
 
 fn same_command(a: &RunSpec, b: &RunSpec) -> bool {

@@ -13,7 +13,7 @@ use super::{environment, secrets};
 use branchyard_model::{
     BranchName, CommitId, RunId, RunRecord, TestCounts, TestReport, TestSpec, Warning,
 };
-use branchyard_process::Redactor;
+use branchyard_process::{Outcome, Redactor};
 use branchyard_workspace::{Workspace, work};
 use compare::Earlier;
 use read::Reading;
@@ -42,13 +42,23 @@ pub(super) async fn note(drive: &Drive, ending: &Ending, held: Option<&Held>) {
         }
         Ending::Reused(earlier) => {
             let earlier = *earlier;
-            let note = move || copy_tests(&shared, record.run_id, earlier);
+            let note = move || match shared.history.tests(earlier)? {
+                Some(report) => copy_tests(&shared, record.run_id, &report),
+                // Nobody asked for them then; its output is here.
+                None => read_tests(&shared, &record, &test, None),
+            };
             tokio::task::spawn_blocking(note).await
         }
         Ending::Refused(_) | Ending::CancelledBeforeStart | Ending::Copied => return,
     };
     match noted.map_err(io::Error::other).flatten() {
         Ok(noted) => {
+            let is_green =
+                matches!(ending, Ending::Exited(exit) if exit.outcome == Outcome::Code(0));
+            if is_green && noted.counts.failed > 0 {
+                let message = format!("the command succeeded, and of its tests {}", noted.counts);
+                drive.warn(Warning::new("tests_failed", message));
+            }
             noted
                 .warnings
                 .into_iter()
@@ -116,10 +126,8 @@ fn read_tests(
 }
 
 /// An answered run has the tests of the one that answered.
-fn copy_tests(runs: &RunsInner, run: RunId, earlier: RunId) -> io::Result<Noted> {
-    let report = runs.history.tests(earlier)?.unwrap_or_default();
-    runs.margin
-        .spend(|| runs.history.keep_tests(run, &report))?;
+fn copy_tests(runs: &RunsInner, run: RunId, report: &TestReport) -> io::Result<Noted> {
+    runs.margin.spend(|| runs.history.keep_tests(run, report))?;
     Ok(Noted {
         counts: report.counts,
         // It was not run again, and says nothing new of its tests.
