@@ -129,6 +129,7 @@ async fn does_everything(sdk: Sdk, protocol: &'static str, way: Way) {
     assert_eq!(structured("make")["state"], "failed");
     assert_eq!(structured("diagnostics")["errors"], 1);
     assert_eq!(structured("task")["output"], "hello\n");
+    assert_eq!(structured("test")["output"], "hello\n");
     assert_eq!(of("cancel", "make")["cancelled"], true);
     assert!(
         structured("runs")["runs"]
@@ -199,6 +200,7 @@ fn everything() -> Vec<Value> {
         call("run_log", json!({ "run_id": "$broken", "tail": 5 })),
         call("diagnostics", json!({ "run_id": "$broken" })),
         call("task", at(json!({ "task": "hello" }))),
+        call("test", at(json!({ "task": "hello" }))),
         call("salvage", json!({ "action": "list" })),
         // A call that is taken back leaves its build at work.
         json!({ "do": "cancel", "tool": "make", "arguments": at(json!({ "args": ["long", "STEPS=600"] })) }),
