@@ -96,12 +96,15 @@ impl Ports {
 
     fn read<'kept>(&self, leases: &'kept mut Option<Leases>) -> &'kept mut Leases {
         leases.get_or_insert_with(|| {
-            let read = read_plain(&self.file, MAX_SIZE).map(Option::unwrap_or_default);
-            match read.map(|json| serde_json::from_slice(&json)) {
-                Ok(Ok(leases)) => leases,
-                // There is none yet, or none that can be read: all that it costs is other ports.
-                Ok(Err(_)) | Err(_) => Leases::default(),
-            }
+            let read = read_plain(&self.file, MAX_SIZE).and_then(|json| match json {
+                Some(json) => Ok(serde_json::from_slice(&json)?),
+                None => Ok(Leases::default()),
+            });
+            read.unwrap_or_else(|error| {
+                // All that it costs is other ports.
+                tracing::warn!(%error, "which ports workspaces have cannot be read");
+                Leases::default()
+            })
         })
     }
 }

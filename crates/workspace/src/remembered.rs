@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 pub(crate) struct Remembered<K, V>(Mutex<Option<(K, V)>>);
 
 impl<K: PartialEq, V: Clone> Remembered<K, V> {
-    /// What was answered of `key`, unless somebody is about to answer.
+    /// What was answered of `key`; none also while another caller looks for an answer.
     pub(crate) fn get(&self, key: &K) -> Option<V> {
         let last = self.0.try_lock()?;
         let (_, value) = last.as_ref().filter(|(of, _)| of == key)?;

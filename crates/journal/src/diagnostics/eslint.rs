@@ -11,7 +11,7 @@ const TOOL: &str = "eslint";
 #[derive(Default)]
 pub(super) struct Eslint {
     /// The file whose rows are being read. They follow its name at once, so that any other line ends
-    /// them: a table of somebody else is not about the last path that was printed.
+    /// them: a table of another tool is not about the last path that was printed.
     file: Option<String>,
 }
 

@@ -44,7 +44,7 @@ pub(super) async fn note(drive: &Drive, ending: &Ending, held: Option<&Held>) {
             let earlier = *earlier;
             let note = move || match shared.history.tests(earlier)? {
                 Some(report) => copy_tests(&shared, record.run_id, &report),
-                // Nobody asked for them then; its output is here.
+                // The earlier run was not asked for its tests; its output is in this run's journal.
                 None => read_tests(&shared, &record, &test, None),
             };
             tokio::task::spawn_blocking(note).await
