@@ -13,8 +13,10 @@ before(async () => {
   for (const branch of ["main", "broken"]) await prepare(branch);
   const failed = await ended(await start("broken", "make", { args: "test" }));
   const hostile = await ended(await task("hostile"));
+  const tested = await ended(await start("main", "task", { task: "suite", args: ["all"], sync: "none", tests: true }));
   Object.assign(views, {
     yard: ["#/", "tr[data-branch=main]"],
+    "tested run": [`#/run/${tested.run_id}`, ".tests tbody tr"],
     "failed run": [`#/run/${failed.run_id}?line=2`, ".run-side .found"],
     "hostile run": [`#/run/${hostile.run_id}`, ".row.stderr"],
     history: ["#/history", "tbody tr"],

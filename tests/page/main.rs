@@ -198,6 +198,11 @@ async fn a_log_is_followed_resumed_and_shown_as_what_it_is() {
     pass("log.test.mjs").await;
 }
 
+#[tokio::test]
+async fn the_tests_of_a_run_are_counted_and_listed_as_text() {
+    pass("tests.test.mjs").await;
+}
+
 /// Not in a test that runs with others: how long it takes would be their doing.
 #[tokio::test]
 #[ignore = "makes two hundred workspaces: make soak"]

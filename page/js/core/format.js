@@ -42,6 +42,12 @@ export function complaints({ errors, warnings }) {
   return [errors && counted(errors, "error"), warnings && counted(warnings, "warning")].filter(Boolean).join(", ");
 }
 
+/** "3 failed of 120 tests", "120 tests passed" */
+export function testTally({ passed, failed, skipped }) {
+  if (failed > 0) return `${number(failed)} failed of ${counted(passed + failed + skipped, "test")}`;
+  return passed > 0 && `${counted(passed, "test")} passed`;
+}
+
 export function duration(ms) {
   if (ms === null || ms === undefined) return "–";
   if (ms < 1000) return `${Math.max(0, Math.round(ms))}${NB}ms`;

@@ -8,9 +8,10 @@ import { icon } from "./icons.js";
 const STATE_ICONS = {
   queued: "clock", preparing: "spin", running: "spin", succeeded: "check", failed: "cross",
   signalled: "bolt", timed_out: "clock", cancelled: "slash", lost: "question", rejected: "warn",
+  passed: "check", skipped: "slash",
 };
 
-/** A run's state: an icon and a word, so that nobody needs to tell colours apart. */
+/** The state of a run or a test: an icon and a word, so that colour is not the only sign of it. */
 export function stateBadge(state) {
   return h("span.state", { "data-state": state }, icon(STATE_ICONS[state] ?? "question"), state.replace("_", " "));
 }

@@ -3,7 +3,7 @@
 import { api, withQuery } from "../core/api.js";
 import { debounce, fill, h } from "../core/dom.js";
 import { events } from "../core/events.js";
-import { complaints, counted, duration, isLive, runTime, when } from "../core/format.js";
+import { complaints, counted, duration, isLive, runTime, testTally, when } from "../core/format.js";
 import { shortcut } from "../core/keys.js";
 import { here, noteQuery } from "../core/router.js";
 import { branchLink, button, empty, heading, runLink, select, show, SINCE, stateBadge, table } from "../ui/parts.js";
@@ -16,7 +16,7 @@ const COLUMNS = [
   { name: "State", plain: true, class: "fit", cell: (run) => stateBadge(run.state) },
   { name: "Command", plain: true, class: "first", cell: (run) => runLink(run) },
   { name: "Branch", plain: true, cell: (run) => branchLink(run.repo, run.branch) },
-  { name: "Found", plain: true, class: "fit", cell: ({ diagnostics: found }) => found && h("span.muted", complaints(found)) },
+  { name: "Found", plain: true, class: "fit", cell: (run) => found(run).map((text) => h("div.muted", text)) },
   { name: "By", cell: (run) => run.principal },
   { name: "Took", plain: true, class: "num", cell: (run) => `${duration(runTime(run))}${isLive(run.state) ? "…" : ""}` },
   { name: "Asked for", plain: true, class: "num", cell: (run) => when(run.created_at) },
@@ -73,6 +73,10 @@ export async function mount(root, { query }, signal) {
   shortcut("/", "Filter by branch", () => form.elements.branch.focus(), signal);
   await show(list, () => load(null), signal);
   return () => { setForm(here().query); return apply(); };
+}
+
+function found({ tests, diagnostics }) {
+  return [tests && testTally(tests), diagnostics && complaints(diagnostics)].filter(Boolean);
 }
 
 function matches(run, { repo, branch, kind, state }) {

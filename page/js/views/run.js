@@ -13,6 +13,7 @@ import { icon } from "../ui/icons.js";
 import { branchLink, button, stateBadge } from "../ui/parts.js";
 import { attempt, tell } from "../ui/toast.js";
 import { Diagnostics } from "./run-diagnostics.js";
+import { Tests } from "./run-tests.js";
 import { Timeline } from "./run-timeline.js";
 
 /** A log up to this size is read whole, by its stream, which tells more than the text: who wrote what. */
@@ -30,12 +31,14 @@ export async function mount(root, { rest: [id], query }, signal) {
   const panel = new LogPanel(id, signal);
   const body = h("div.run-body.alone", panel.element);
   const diagnostics = new Diagnostics((line) => panel.choose({ first: line, last: line }), signal);
-  fill(root, h("div.run", head, h("div.run-notes-and-time", timeline.element, notes), body));
+  const tests = new Tests(id, signal);
+  fill(root, h("div.run", head, h("div.run-notes-and-time", timeline.element, notes, tests.element), body));
 
   const show = () => {
     showHead(head, run);
     timeline.update(run);
     panel.isLive = isLive(run.state);
+    if (run.tests && !isLive(run.state)) tests.show(run.tests);
     document.title = `${run.state} · ${runName(run)} · ${run.branch} · Branchyard`;
   };
   const note = (tone, ...text) => notes.append(h("p.note", { class: tone }, icon("warn"), h("span", text)));
