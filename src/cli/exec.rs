@@ -51,6 +51,9 @@ pub(crate) struct Args {
     /// Add a variable to the command's environment; may be repeated
     #[arg(long = "env", value_name = "KEY=VALUE", value_parser = values::variable)]
     env: Vec<(String, String)>,
+    /// Go without the set-up of the repo, as to mend what makes that fail
+    #[arg(long)]
+    without_setup: bool,
     /// Go on beside other runs of the workspace; print the run's id once it is ready, and leave
     #[arg(long, conflicts_with = "detach")]
     background: bool,
@@ -98,6 +101,7 @@ pub(super) async fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     };
     let body = RunBody {
         background: args.background,
+        without_setup: args.without_setup,
         ready: (ready != Readiness::default()).then_some(ready),
         argv,
         script,

@@ -110,6 +110,7 @@ fn doing(phase: Option<Phase>) -> &'static str {
         Some(Phase::Worktree) => "making the workspace",
         Some(Phase::Warm) => "copying what a sibling has built",
         Some(Phase::Checkout) => "checking out",
+        Some(Phase::Setup) => "setting the workspace up",
         Some(Phase::Sync) => "bringing the workspace up to date",
     }
 }

@@ -32,6 +32,9 @@ pub(crate) struct RunFlags {
     /// Have no part of what was built in other workspaces: not made from a sibling, or cleaned first
     #[arg(long)]
     pub cold: bool,
+    /// Go without the set-up of the repo, as to mend what makes that fail
+    #[arg(long)]
+    pub without_setup: bool,
     /// Go on with what is there if the remote cannot be asked
     #[arg(long)]
     pub stale: bool,
@@ -95,6 +98,7 @@ impl RunFlags {
             commit: self.commit.clone(),
             clean: self.clean,
             cold: self.cold,
+            without_setup: self.without_setup,
             stale: self.stale,
             coalesce: self.coalesce,
             supersede: self.supersede,

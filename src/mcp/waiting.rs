@@ -244,6 +244,7 @@ fn words(status: &Status) -> String {
         Some(Phase::Worktree) => "making the workspace".to_owned(),
         Some(Phase::Warm) => "copying what a sibling has built".to_owned(),
         Some(Phase::Checkout) => "checking out".to_owned(),
+        Some(Phase::Setup) => "setting the workspace up".to_owned(),
         Some(Phase::Sync) => "bringing the workspace up to date".to_owned(),
         None => status.state.clone(),
     };

@@ -7,8 +7,9 @@ use crate::source::{Files, Source};
 /// Size is a cost. A commit that needs more than this says why where it raises it.
 /// Callers' own files and commands (docs/CODE.md) took it from 82,037 to 85,296; commands in the background, limits by
 /// day and the list of hosts that builds may connect to took it to 86,736; ports, the readers of test reports in a dozen
-/// formats (`crates/reports`, 3,000 of them), tests as data and diagnostics of seven more tools took it to this.
-const MOST_CODE_LINES: usize = 91_863;
+/// formats (`crates/reports`, 3,000 of them), tests as data and diagnostics of seven more tools took it to 91,863; set-ups
+/// of workspaces, what is kept of them, and files that the operator supplies took it to this.
+const MOST_CODE_LINES: usize = 94_080;
 
 /// A package that only tests depend on.
 const FOR_TESTS: &str = "crates/reference/";

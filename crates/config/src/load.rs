@@ -84,6 +84,13 @@ impl Config {
         let access = Access::find(&place, &values.git, &repos)?;
         let secrets = Secrets::find(&place, &values.secrets, &repos)?;
         let workspaces = flags::workspaces(&place, &said, values.workspaces)?;
+        let mut included = Vec::new();
+        for (name, repo) in &mut repos {
+            if let Some(include) = &mut repo.include {
+                include.check(&place, name, &workspaces)?;
+                included.push(include.from.clone());
+            }
+        }
         let socket = values.socket.map(|path| place.path(&["socket"], &path));
         let socket = socket.transpose()?;
         let (session_key, key_file) = flags::session_key(&place, &said, values.key_file)?;
@@ -99,6 +106,7 @@ impl Config {
         .flatten()
         .chain(access.secret_files())
         .chain(secrets.files().map(Path::to_owned))
+        .chain(included)
         .collect();
         let exposure = Exposure {
             place,

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::build::MakeArg;
 use super::{
-    BuildOutput, CredentialConfig, EnvName, EnvValue, FileGlobs, ProgramName, RepoSandbox, RepoUrl,
-    SecretName, Task, TaskName, Tool,
+    BuildOutput, CredentialConfig, EnvName, EnvValue, FileGlobs, Include, ProgramName, RepoSandbox,
+    RepoUrl, SecretName, Setup, Task, TaskName, Tool,
 };
 use super::{count, value};
 use branchyard_model::BranchName;
@@ -54,6 +54,10 @@ pub struct RepoConfig<Url = RepoUrl> {
     /// tests; where there are none, its output does.
     #[schemars(extend("example" = ["target/nextest/default/junit.xml"], "x-default" = "[\"junit.xml\", \"TEST-*.xml\"]"))]
     pub reports: Option<FileGlobs>,
+    /// Whether a branch may say in its own `.branchyard/repo.yml` what makes its workspace ready to work in, under `setup` and
+    /// as in `[repos.NAME.setup]`, which it then goes without.
+    #[serde(default)]
+    pub setup_on_branch: bool,
     /// How many jobs a `make` run of this repo has that says nothing of `-j`.
     #[serde(default, deserialize_with = "count::count")]
     #[schemars(extend("example" = 4, "x-default" = "build.jobs"))]
@@ -86,6 +90,8 @@ pub struct RepoConfig<Url = RepoUrl> {
     pub max_concurrent_runs: Option<usize>,
     #[serde(default)]
     pub sandbox: RepoSandbox,
+    pub setup: Option<Setup>,
+    pub include: Option<Include>,
 }
 
 /// Whether a new workspace takes over what a sibling has built.
@@ -127,6 +133,9 @@ impl<Url> RepoConfig<Url> {
             allow_exec: self.allow_exec,
             max_concurrent_runs: self.max_concurrent_runs,
             sandbox: self.sandbox,
+            setup: self.setup,
+            include: self.include,
+            setup_on_branch: self.setup_on_branch,
         }
     }
 }

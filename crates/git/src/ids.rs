@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::Error;
 use branchyard_model::CommitId;
-use git2::Oid;
+use git2::{ObjectType, Oid};
 
 /// The id of a commit, a tag, a tree or a file's content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -30,6 +30,12 @@ impl fmt::Display for ObjectId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
+}
+
+/// What git calls a file with this content.
+pub fn blob_id(content: &[u8]) -> Result<ObjectId, Error> {
+    let id = Oid::hash_object(ObjectType::Blob, content)?;
+    Ok(ObjectId(id))
 }
 
 pub fn object_id(commit: &CommitId) -> Result<ObjectId, Error> {

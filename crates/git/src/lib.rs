@@ -80,7 +80,7 @@ pub use extent::check_checkout;
 use extent::check_extent;
 pub use failure::RemoteFailure;
 use file_comparer::{FileChange, FileComparer};
-pub use ids::{ObjectId, commit_id, object_id};
+pub use ids::{ObjectId, blob_id, commit_id, object_id};
 pub use ignore_rules::{IgnoreRules, MAX_RULES, parse_rules};
 use index_file::IndexedFile;
 pub use index_file::{FileStat, IndexFile, Moment};

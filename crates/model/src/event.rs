@@ -40,6 +40,7 @@ pub enum Phase {
     Warm,
     Checkout,
     Sync,
+    Setup,
 }
 
 /// Where a run stands on its way to its command.
@@ -59,6 +60,9 @@ pub struct Status {
     pub holder: Option<Holder>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<Phase>,
+    /// In the phase `setup`: the run that sets the workspace up for this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup: Option<RunId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub percent: Option<u8>,
     /// The earlier run that answers for this one: only with `cached`.

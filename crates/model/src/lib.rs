@@ -29,7 +29,7 @@ pub use agent::{AgentTask, is_agent_branch};
 pub use arguments::arguments;
 pub use author::Author;
 pub use diagnostic::{Diagnostic, DiagnosticsSummary, Severity};
-pub use digest::sha256;
+pub use digest::{sha256, sha256_of};
 pub use event::{Complete, Event, Gap, Holder, Phase, Status};
 pub use group::{GroupRecord, GroupState, Member, MemberEnded, MemberStarted, Summary};
 pub use id::{CommitId, GroupId, RunId, SalvageId};

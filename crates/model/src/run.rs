@@ -12,7 +12,8 @@ use super::{
     RunId, SandboxProfile, TestCounts, TestSpec, Warm, Warning,
 };
 
-/// What is executed: `make`, a git verb, a task that the operator declared, or a command of the caller's own.
+/// What is executed: `make`, a git verb, a task that the operator declared, a command of the caller's own, or one of the
+/// set-up that another run needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RunKind {
@@ -20,6 +21,7 @@ pub enum RunKind {
     Git,
     Task,
     Exec,
+    Setup,
 }
 
 /// How the workspace is brought up to date before the command starts.
@@ -87,6 +89,9 @@ pub struct RunSpec {
     /// Whether what was built in other workspaces is to have no part in it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cold: bool,
+    /// Whether it goes without the set-up of its repo.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub without_setup: bool,
     /// Whether to go on with what is there when the remote cannot be asked.
     pub stale: bool,
     /// Whether an earlier run may answer for this one, and this one for a later.
@@ -193,6 +198,9 @@ pub struct RunRecord {
     /// What its workspace was made from, if this run had it made and it was made from a sibling's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm: Option<Warm>,
+    /// The set-up that was run for it; the last one, where that has several commands.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup: Option<RunId>,
     /// Whether something that was built earlier was there when its command started, so that it may have had less to do
     /// than in a new workspace: known once it runs. Not of git commands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -317,6 +325,7 @@ impl RunKind {
             Self::Git => "git",
             Self::Task => "task",
             Self::Exec => "exec",
+            Self::Setup => "setup",
         }
     }
 }
@@ -337,6 +346,7 @@ impl RunRecord {
             cpu_ms: None,
             about: None,
             warm: None,
+            setup: None,
             incremental: None,
             head_moved: false,
             edited_meanwhile: Vec::new(),

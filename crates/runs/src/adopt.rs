@@ -18,13 +18,15 @@ use super::run_journal::JournalOwner;
 use super::stop_note;
 use crate::{launch, reuse};
 use branchyard_journal::{self as journal, Cursor, Extent, Writer};
-use branchyard_model::{Event, OnDisconnect, RunId, RunRecord, RunState};
+use branchyard_model::{Event, OnDisconnect, RunId, RunKind, RunRecord, RunState};
 use branchyard_process::{FoundSupervisor, Stop, Supervisor};
 
 /// Goes on with the runs that have not ended. When this returns, every live one has its lock, so
 /// that a run that is requested from now on comes after it.
 pub(super) async fn adopt(runs: &Runs, unended: Vec<RunRecord>) {
     let (mut waiting, mut started) = (Vec::new(), Vec::new());
+    // The run that needs it has it run again.
+    let mut unneeded = Vec::new();
     for record in unended {
         let id = record.run_id;
         let (done, failure) = if record.state.is_ended() {
@@ -39,6 +41,9 @@ pub(super) async fn adopt(runs: &Runs, unended: Vec<RunRecord>) {
             (answered, "failed to go on with an answer")
         } else {
             match Supervisor::find(&runs.inner().history.home(id)) {
+                Ok(FoundSupervisor::NeverStarted) if record.spec.kind == RunKind::Setup => {
+                    unneeded.push(record);
+                }
                 Ok(FoundSupervisor::NeverStarted) => waiting.push(record),
                 Ok(found) => started.push((record, found)),
                 Err(error) => {
@@ -60,6 +65,13 @@ pub(super) async fn adopt(runs: &Runs, unended: Vec<RunRecord>) {
             take_over(runs, record, supervisor).await;
         } else if let Err(error) = end_at_once(runs, record, end_of_gone).await {
             tracing::error!(run = %id, %error, "failed to go on with a run");
+        }
+    }
+    for record in unneeded {
+        let id = record.run_id;
+        let ended = end_at_once(runs, record, |_| Ending::CancelledBeforeStart).await;
+        if let Err(error) = ended {
+            tracing::error!(run = %id, %error, "failed to end a set-up that had not started");
         }
     }
     for record in waiting {
@@ -167,7 +179,7 @@ async fn end_at_once(
     let closing = runs.inner().tasks.spawn(close);
     // By its end nothing of it is left alive. Where that cannot be written yet, the daemon starts all the same.
     tokio::select! {
-        closed = closing => closed.map_err(io::Error::other),
+        closed = closing => closed.map(drop).map_err(io::Error::other),
         () = live.ended() => Ok(()),
     }
 }

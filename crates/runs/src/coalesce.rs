@@ -47,6 +47,7 @@ fn equal(a: &RunSpec, b: &RunSpec) -> bool {
         && a.sync == b.sync
         && a.clean == b.clean
         && a.cold == b.cold
+        && a.without_setup == b.without_setup
         && a.stale == b.stale
         && a.reuse == b.reuse
         && a.test == b.test

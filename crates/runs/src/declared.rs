@@ -22,7 +22,7 @@ pub(super) fn note_begin(
         RunKind::Git => built_from::note_files_changed(workspace),
         // Nothing tells what a command in the background makes from what people and other commands do: it counts as work.
         _ if spec.background || !is_alone => built_from::note_files_changed(workspace),
-        RunKind::Make | RunKind::Task => {
+        RunKind::Make | RunKind::Task | RunKind::Setup => {
             let is_clean = about.dirty == Some(false);
             let is_declared = supplied(spec, workspace.repo().config()).is_none();
             work::command_begins(
@@ -56,6 +56,7 @@ pub(super) fn supplied(spec: &RunSpec, repo: &RepoConfig) -> Option<String> {
             let is_declared = declared.is_some_and(|task| task.argv() == spec.argv);
             (!is_declared).then(|| "the caller passed arguments to the task".to_owned())
         }
+        RunKind::Setup => None,
         RunKind::Git => Some("it is a git command".to_owned()),
         RunKind::Exec => Some("it is a command of the caller's own".to_owned()),
     }

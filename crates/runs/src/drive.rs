@@ -1,11 +1,13 @@
 //! One run from its place in the queue to its end. This task is the only writer of the run's state:
 //! take the lock, take a slot, prepare the workspace, hand over to a supervisor, tell how it ended.
 
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use parking_lot::Mutex;
+use tokio::task::JoinError;
 
 use super::checks::Checks;
 use super::ending::Ending;
@@ -15,17 +17,18 @@ use super::live::Live;
 use super::open::{GIT_AT_ONCE, Runs, RunsInner};
 use super::run_journal::{JournalOwner, RunJournal};
 use super::slots::Slot;
-use crate::{parallel, reuse, secrets};
+use crate::{parallel, reuse, secrets, setup};
 use branchyard_auth::Principal;
-use branchyard_git::NetworkAccess;
 use branchyard_git::verbs::fetch;
+use branchyard_git::{CredentialLease, NetworkAccess};
 use branchyard_model::{
     About, ErrorKind, Event, Holder, Phase, Problem, RunKind, RunRecord, RunState, Status,
     SyncMode, Warning,
 };
 use branchyard_workspace::{
     self as workspace, FilesGuard, HelperGuard, PrepareOptions, QueuePlace, Report, Reporter,
-    Waiting, Workspace, WorkspaceLock, files, guard, protected_from, sync, unfilled, verbs, warm,
+    Waiting, Workspace, WorkspaceLock, files, guard, included, protected_from, sync, unfilled,
+    verbs, warm,
 };
 
 /// What a run has beside its record until its command can start.
@@ -35,6 +38,12 @@ pub(super) struct RunJob {
     pub(super) asked_at: Instant,
     /// Who asked, unless that was an earlier daemon's doing.
     pub(super) asker: Option<Principal>,
+}
+
+/// The end of a run that a defect of ours cut off.
+pub(super) fn task_failed(error: &JoinError) -> Ending {
+    let detail = format!("the run's task failed: {error}");
+    Ending::Refused(Problem::new(ErrorKind::Internal, "run_failed", detail))
 }
 
 /// The place of a run in the line for its workspace.
@@ -97,29 +106,33 @@ impl Drive {
     pub(super) async fn run_until_end(self: Arc<Self>, place: QueuePlace, job: RunJob) {
         let drive = self.clone();
         let worker = tokio::spawn(async move { drive.until_ended(place, job).await });
-        let (ending, held) = worker.await.unwrap_or_else(|error| {
-            let detail = format!("the run's task failed: {error}");
-            let problem = Problem::new(ErrorKind::Internal, "run_failed", detail);
-            (Some(Ending::Refused(problem)), None)
-        });
+        let (ending, held) = worker
+            .await
+            .unwrap_or_else(|error| (Some(task_failed(&error)), None));
         self.close(ending, held).await;
     }
 
     /// Tells the end, if this is one, and lets the next in line start once everyone can see it, or once
     /// it is clear that this takes a while.
-    pub(super) async fn close(&self, ending: Option<Ending>, held: Option<Held>) {
+    /// Returns the lock, unless the next in line has it by then.
+    pub(super) async fn close(&self, ending: Option<Ending>, held: Option<Held>) -> Option<Held> {
         let helper = self.helper.lock().take();
-        match ending {
+        let held = match ending {
             Some(ending) => {
-                self.finish(ending, held).await;
+                let held = self.finish(ending, held).await;
                 drop(helper);
+                held
             }
             // The command goes on without this daemon, in which no caller may take it for ended.
-            None => std::mem::forget(helper),
-        }
+            None => {
+                std::mem::forget(helper);
+                held
+            }
+        };
         // Ended or left: from now on nobody's going means anything.
         self.live.viewers().close();
         self.shared.live.remove(&self.live.id());
+        held
     }
 
     async fn until_ended(
@@ -179,7 +192,12 @@ impl Drive {
         lock: &mut Option<WorkspaceLock>,
     ) -> Result<Option<Ending>, Problem> {
         let (workspace, checks) = (&job.workspace, &job.checks);
-        let (about, not_before, held_while_it_runs) = self.prepare(job).await?;
+        let (about, not_before, held) = self.prepare(job).await?;
+        let held_while_it_runs =
+            match setup::make_ready(self, workspace, &about, lock, held).await? {
+                Ok(held) => held,
+                Err(ending) => return Ok(Some(ending)),
+            };
         if checks.brings {
             let fetched = verbs::fetch(workspace, &fetch::Request::default()).await;
             fetched.map_err(|error| error.problem())?;
@@ -197,15 +215,7 @@ impl Drive {
             let checked = workspace.repo().git().check_host("git").await;
             checked.map_err(|error| error.problem())?;
         }
-        let lease = match (workspace.repo().git().lease(), reach) {
-            (Ok(lease), _) => lease,
-            (Err(error), NetworkAccess::Remote) => return Err(error.problem()),
-            // It is only to be kept out of the output.
-            (Err(error), NetworkAccess::Here) => {
-                tracing::warn!(repo = %workspace.repo().name(), %error, "a run's output is not searched for the token");
-                None
-            }
-        };
+        let lease = self.lease(workspace, reach)?;
         let secrets = secrets::hand_secrets(self, workspace, not_before).await?;
         if !secrets.env.is_empty() {
             warm::note_secret(workspace);
@@ -233,7 +243,7 @@ impl Drive {
                 let found = ExecFiles::of(&home, workspace, checks);
                 found.map_err(|error| self.shared.margin.judge(error.problem()))?
             }
-            RunKind::Make | RunKind::Git | RunKind::Task => ExecFiles::default(),
+            RunKind::Make | RunKind::Git | RunKind::Task | RunKind::Setup => ExecFiles::default(),
         };
         let sandboxes = &self.shared.sandboxes;
         let sandbox = sandboxes.of_run(workspace, kind, checks, &exec_files)?;
@@ -251,17 +261,48 @@ impl Drive {
             (lease, reach),
             secrets,
         );
-        let (supervisor, watch) = started.await.map_err(|error| {
-            let detail = "the run's supervisor could not be started";
-            let problem = Problem::unwritten("supervisor_not_started", detail, &error);
-            self.shared.margin.judge(problem)
-        })?;
+        let (supervisor, watch) = started.await.map_err(|error| self.not_started(&error))?;
         if is_helper {
             self.enter_helpers(workspace);
             drop((lock.take(), held_while_it_runs));
             return Ok(self.attend_helper(workspace, supervisor, Some(watch)).await);
         }
         Ok(self.attend(supervisor, Some(watch)).await)
+    }
+
+    /// What opens the remote, for a command that needs it; and for others what is to be kept out of their output.
+    pub(super) fn lease(
+        &self,
+        workspace: &Workspace,
+        reach: NetworkAccess,
+    ) -> Result<Option<CredentialLease>, Problem> {
+        match (workspace.repo().git().lease(), reach) {
+            (Ok(lease), _) => Ok(lease),
+            (Err(error), NetworkAccess::Remote) => Err(error.problem()),
+            (Err(error), NetworkAccess::Here) => {
+                tracing::warn!(repo = %workspace.repo().name(), %error, "a run's output is not searched for the token");
+                Ok(None)
+            }
+        }
+    }
+
+    pub(super) fn not_started(&self, error: &io::Error) -> Problem {
+        let detail = "the run's supervisor could not be started";
+        let problem = Problem::unwritten("supervisor_not_started", detail, error);
+        self.shared.margin.judge(problem)
+    }
+
+    /// Waits until it may execute.
+    pub(super) async fn take_slot(&self, workspace: &Workspace) -> Slot {
+        let spec = self.live.record().spec;
+        let max = match (spec.kind, workspace.repo().config().max_concurrent_runs) {
+            (RunKind::Git, _) => GIT_AT_ONCE,
+            (_, Some(of_repo)) => of_repo,
+            (_, None) => self.shared.config.limits.max_concurrent_runs_per_repo,
+        };
+        let queued = |position| self.wait(position, None);
+        let slots = self.shared.slots_for(spec.kind);
+        slots.take(&spec.principal, &spec.repo, max, queued).await
     }
 
     /// What the command is about, since when the remote's word is new enough, and what is held while it runs.
@@ -272,17 +313,7 @@ impl Drive {
         let (workspace, checks) = (&job.workspace, &job.checks);
         let spec = self.live.record().spec;
         let (config, repo) = (&self.shared.config, workspace.repo().config());
-        let max = match (spec.kind, repo.max_concurrent_runs) {
-            (RunKind::Git, _) => GIT_AT_ONCE,
-            (_, Some(of_repo)) => of_repo,
-            (_, None) => config.limits.max_concurrent_runs_per_repo,
-        };
-        let queued = |position| self.wait(position, None);
-        let slot = self
-            .shared
-            .slots_for(spec.kind)
-            .take(&spec.principal, &spec.repo, max, queued)
-            .await;
+        let slot = self.take_slot(workspace).await;
         // What was free when it was asked for may be taken by now.
         self.shared.margin.check()?;
         self.live
@@ -316,6 +347,11 @@ impl Drive {
         };
         let prepared = sync::prepare(workspace, &options, &report).await;
         let (about, files_guard) = prepared.map_err(judged)?;
+        if spec.kind == RunKind::Git {
+            included::check_git(workspace, &spec.argv)
+                .await
+                .map_err(judged)?;
+        }
         if checks.guards_branch && workspace.repo().protects(workspace.branch()) {
             return Err(protected_from(workspace.branch(), "changed"));
         }

@@ -1,6 +1,6 @@
 //! The ways in which a run can end.
 
-use branchyard_model::{Problem, RunId};
+use branchyard_model::{Problem, RunId, RunRecord};
 use branchyard_process::{Exit, Stop};
 
 pub(super) enum Ending {
@@ -10,6 +10,8 @@ pub(super) enum Ending {
     CancelledBeforeStart,
     /// Answered by an earlier run, whose output it has by now.
     Reused(RunId),
+    /// The set-up of its workspace failed, with this end; it has the output of that by now.
+    NotSetUp(Box<RunRecord>),
     /// Its supervisor is gone and left no word.
     Lost,
     /// The supervisor neither stopped the command when it was to, nor answered; it was killed.

@@ -36,7 +36,8 @@ const PACK_AGAIN: Duration = Duration::from_secs(30);
 impl Drive {
     /// Records the end, then tells it: whoever sees the last event finds the record to match. Where the
     /// disk is full that is tried again and again, while the run shows its end and holds nobody up.
-    pub(super) async fn finish(&self, ending: Ending, mut held: Option<Held>) {
+    /// Returns the lock that it had, where it was not given to the next in line meanwhile.
+    pub(super) async fn finish(&self, ending: Ending, mut held: Option<Held>) -> Option<Held> {
         let id = self.live().id();
         match &ending {
             Ending::Exited(exit) => {
@@ -61,6 +62,7 @@ impl Drive {
             }
             Ending::Refused(_)
             | Ending::CancelledBeforeStart
+            | Ending::NotSetUp(_)
             | Ending::Reused(_)
             | Ending::Copied => {}
         }
@@ -82,7 +84,7 @@ impl Drive {
             self.live().change(|shown| *shown = record.clone());
             drop(held.take());
             if !self.may_try_again().await {
-                return;
+                return None;
             }
         }
         crash_point("end-recorded");
@@ -105,11 +107,12 @@ impl Drive {
             tracing::error!(run = %id, %error, "failed to tell the end of a run; it is tried again");
             drop(held.take());
             if !self.may_try_again().await {
-                return;
+                return None;
             }
         }
         crash_point("end-told");
         tidy(self.shared(), id);
+        held
     }
 
     /// Counts the processor time that the command took for those by whose limits it is bounded.
@@ -177,11 +180,13 @@ impl Drive {
         ending: &Ending,
         workspace: Option<PathBuf>,
     ) -> Option<DiagnosticsSummary> {
-        use Ending::{CancelledBeforeStart, Copied, Exited, GivenUp, Lost, Refused, Reused};
+        use Ending::{
+            CancelledBeforeStart, Copied, Exited, GivenUp, Lost, NotSetUp, Refused, Reused,
+        };
         let is_stopped = match ending {
             Exited(exit) => exit.stopped.is_some(),
             GivenUp(_) => true,
-            Lost | Reused(_) => false,
+            Lost | Reused(_) | NotSetUp(_) => false,
             Refused(_) | CancelledBeforeStart | Copied => return None,
         };
         let stopped_at = self.stopped_at().get().copied();
@@ -285,6 +290,7 @@ fn close(record: &mut RunRecord, ending: Ending, limits: (&Limits, RunLimits)) {
             record.reason = None;
             EndState::Succeeded
         }
+        Ending::NotSetUp(setup) => return fail_like(record, *setup),
         Ending::Lost => {
             record.reason = Some(
                 "its supervisor ended without a word: killed, or the machine went down".to_owned(),
@@ -329,6 +335,20 @@ fn close(record: &mut RunRecord, ending: Ending, limits: (&Limits, RunLimits)) {
         },
     };
     record.state = RunState::Ended(state);
+}
+
+/// Ends a run as the set-up ended that it needed.
+fn fail_like(record: &mut RunRecord, setup: RunRecord) {
+    let (command, run) = (setup.spec.argv.join(" "), setup.run_id);
+    let of_error = setup.error.as_ref().map(|error| error.detail.clone());
+    let why = setup.reason.or(of_error);
+    let why = why.map_or(String::new(), |why| format!(": {why}"));
+    record.reason = Some(format!(
+        "the set-up of its workspace ended as {}: {command} (run {run}){why}",
+        setup.state.as_str()
+    ));
+    (record.exit_code, record.signal) = (setup.exit_code, setup.signal);
+    (record.state, record.error) = (setup.state, setup.error);
 }
 
 fn too_long(record: &RunRecord) -> String {

@@ -27,7 +27,6 @@ pub(super) fn launch(
     account: &str,
     job: RunJob,
 ) -> io::Result<Arc<Live>> {
-    let id = record.run_id;
     let mut shown = record.clone();
     shown.hide_env();
     let asked = Asked {
@@ -38,24 +37,36 @@ pub(super) fn launch(
         dropped_env: BTreeMap::new(),
         dropped_stdin: false,
     };
-    let history = &runs.inner().history;
-    history.create(id, &asked)?;
-    exec::keep(&history.home(id), &asked.written.request).inspect_err(|_| history.discard(id))?;
-    let (journal, extent) = begin(history, &record).inspect_err(|_| history.discard(id))?;
-    crash_point("recorded");
-    if record.spec.kind != RunKind::Git {
-        let users = users_of(account, &record.spec.repo, &record.spec.branch);
+    let users = users_of(account, &record.spec.repo, &record.spec.branch);
+    let is_counted = record.spec.kind != RunKind::Git;
+    let (live, drive) = begin(runs, record, &asked, account.to_owned())?;
+    if is_counted {
         runs.inner().usage.count_run(&users);
     }
-    let place = line_up(&job.workspace, &record);
+    let place = line_up(&job.workspace, &live.record());
+    runs.inner().tasks.spawn(drive.run_until_end(place, job));
+    Ok(live)
+}
+
+/// A run on disk and among the live ones, which nothing drives yet.
+pub(super) fn begin(
+    runs: &Runs,
+    record: RunRecord,
+    asked: &Asked,
+    account: String,
+) -> io::Result<(Arc<Live>, Arc<Drive>)> {
+    let (id, history) = (record.run_id, &runs.inner().history);
+    history.create(id, asked)?;
+    exec::keep(&history.home(id), &asked.written.request).inspect_err(|_| history.discard(id))?;
+    let (journal, extent) = begin_journal(history, &record).inspect_err(|_| history.discard(id))?;
+    crash_point("recorded");
     let on_disconnect = record.spec.on_disconnect;
-    let live = live_of(runs, record, account.to_owned(), on_disconnect, extent);
+    let live = live_of(runs, record, account, on_disconnect, extent);
     runs.inner().live.insert(id, live.clone());
     runs.inner().tell_news(&live.record());
     metrics::counter!("branchyard_runs_started_total").increment(1);
     let drive = Drive::new(runs, live.clone(), JournalOwner::Daemon(journal));
-    runs.inner().tasks.spawn(drive.run_until_end(place, job));
-    Ok(live)
+    Ok((live, drive))
 }
 
 pub(super) fn live_of(
@@ -76,7 +87,10 @@ pub(super) fn viewers(runs: &Runs, on_disconnect: OnDisconnect) -> Viewers {
 }
 
 /// The first event and the first record.
-fn begin(history: &History, record: &RunRecord) -> io::Result<(Writer, watch::Receiver<Extent>)> {
+fn begin_journal(
+    history: &History,
+    record: &RunRecord,
+) -> io::Result<(Writer, watch::Receiver<Extent>)> {
     let (mut journal, extent) = Writer::create(&history.journal(record.run_id))?;
     journal.event(&Event::Status(Status {
         run_id: Some(record.run_id),

@@ -31,6 +31,7 @@ mod reuse;
 mod run_journal;
 mod sandbox;
 pub mod secrets;
+mod setup;
 mod slots;
 mod spec;
 mod start;

@@ -19,6 +19,7 @@ use super::live::Live;
 use super::meter::{DiskUse, is_metered};
 use super::reuse::ReuseKey;
 use super::sandbox::{SandboxReport, Sandboxes};
+use super::setup::SetupsUnderWay;
 use super::slots::Slots;
 use super::usage::Usage;
 use crate::{adopt, groups, meter};
@@ -71,6 +72,7 @@ pub(super) struct RunsInner {
     pub(super) groups: Groups,
     pub(super) usage: Usage,
     pub(super) disk_use: DiskUse,
+    pub(super) setups: SetupsUnderWay,
     pub(super) live: DashMap<RunId, Arc<Live>>,
     pub(super) slots: Slots,
     /// Git commands are short, and do not wait for builds.
@@ -91,7 +93,7 @@ impl RunsInner {
     pub(super) fn slots_for(&self, kind: RunKind) -> &Slots {
         match kind {
             RunKind::Git => &self.git_slots,
-            RunKind::Make | RunKind::Task | RunKind::Exec => &self.slots,
+            RunKind::Make | RunKind::Task | RunKind::Exec | RunKind::Setup => &self.slots,
         }
     }
 
@@ -127,6 +129,10 @@ fn most_processes(limits: &config::Limits, mechanisms: &Mechanisms) -> Option<u6
 }
 
 impl Runs {
+    pub(super) fn of(inner: Arc<RunsInner>) -> Self {
+        Self(inner)
+    }
+
     pub(super) fn inner(&self) -> &Arc<RunsInner> {
         &self.0
     }
@@ -174,6 +180,7 @@ impl Runs {
             sandboxes,
             usage,
             disk_use: DiskUse::default(),
+            setups: SetupsUnderWay::default(),
             history,
             groups,
             live: DashMap::new(),

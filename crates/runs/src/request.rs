@@ -83,6 +83,9 @@ pub struct RunBody {
     /// cleaned first.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub cold: bool,
+    /// Go without the set-up of the repo, as to mend what makes that fail.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub without_setup: bool,
     /// Go on with what is there when the remote cannot be asked.
     pub stale: bool,
     /// Join an equal run that is under way.
@@ -112,6 +115,7 @@ impl RunBody {
             .of_one_branch()?
             .without("task", |body| body.task.is_some())?
             .without("tests", |body| body.tests)?
+            .without("without_setup", |body| body.without_setup)?
             .without("reuse", |body| body.reuse)?;
         if !body.env.is_empty() {
             return Err(Problem::unprocessable(

@@ -167,7 +167,7 @@ impl Sandboxes {
         let (store, path) = (repo.store().path(), workspace.path());
         let (of_yard, [read_only, writable]) = match kind {
             RunKind::Git => (git_mounts(path, checks), Default::default()),
-            RunKind::Make | RunKind::Task | RunKind::Exec => {
+            RunKind::Make | RunKind::Task | RunKind::Exec | RunKind::Setup => {
                 (build_mounts(store, path), self.binds(repo.config()))
             }
         };

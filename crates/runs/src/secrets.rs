@@ -20,7 +20,7 @@ use branchyard_model::{
     BranchName, CommitId, ErrorKind, Problem, RepoName, RunKind, RunSpec, Warning,
 };
 use branchyard_workspace::repos::remote;
-use branchyard_workspace::{Workspace, built_from, standing, taint};
+use branchyard_workspace::{Workspace, built_from, included, standing, taint};
 
 /// What secrets mean for one run that is about to start. It holds them, hence no `Debug`.
 #[derive(Default)]
@@ -112,7 +112,9 @@ pub(super) async fn hand_secrets(
             });
         }
     }
-    hand(secrets, &spec, supplied.as_deref())
+    let mut handed = hand(secrets, &spec, supplied.as_deref())?;
+    handed.hidden.extend(hidden(secrets, workspace)?);
+    Ok(handed)
 }
 
 /// What the remote has for the branch of a workspace, asked no earlier than `not_before`.
@@ -156,13 +158,19 @@ fn hand(secrets: &Secrets, spec: &RunSpec, supplied: Option<&str>) -> Result<Han
             }
         }
     }
-    handed.hidden.extend(within_reach(secrets, &spec.repo));
     Ok(handed)
+}
+
+/// What must not be seen in the output of any run here, whatever it was given.
+pub(super) fn hidden(secrets: &Secrets, workspace: &Workspace) -> Result<Vec<String>, Problem> {
+    let mut hidden = within_reach(secrets, workspace.repo().name());
+    hidden.extend(included::values(workspace)?);
+    Ok(hidden)
 }
 
 /// What a build might come upon without being given it: the other secrets of its repo, and what stands in
 /// the daemon's environment.
-pub(super) fn within_reach(secrets: &Secrets, repo: &RepoName) -> Vec<String> {
+fn within_reach(secrets: &Secrets, repo: &RepoName) -> Vec<String> {
     let of_repo = secrets.of_repo(repo);
     let of_repo: BTreeMap<_, _> = of_repo
         .map(|(_, _, secret)| (secret.name(), secret))
@@ -206,7 +214,8 @@ pub fn secret_variables(
     variables.into_iter().map(said).collect()
 }
 
-/// What the repo gives to runs of this kind, whatever their branch. Git is given nothing.
+/// What the repo gives to runs of this kind, whatever their branch. Git is given nothing, nor is a set-up: what it makes
+/// goes to other workspaces.
 fn given<'a>(
     secrets: &'a Secrets,
     spec: &'a RunSpec,
@@ -214,7 +223,7 @@ fn given<'a>(
     let called = match spec.kind {
         RunKind::Make => Some(MAKE),
         RunKind::Task => spec.task.as_deref(),
-        RunKind::Git | RunKind::Exec => None,
+        RunKind::Git | RunKind::Exec | RunKind::Setup => None,
     };
     let of_repo = secrets.of_repo(&spec.repo);
     of_repo.filter_map(move |(run, variable, secret)| {

@@ -6,6 +6,7 @@ use super::checks::Checks;
 use super::exec;
 use super::request::RunRequest;
 use super::secrets;
+use super::written::not_by_itself;
 use branchyard_auth::Principal;
 use branchyard_config::{Config, TaskName};
 use branchyard_model::{BranchName, ErrorKind, Problem, RunKind, RunSpec, Scope, TestSpec};
@@ -44,6 +45,7 @@ pub(super) fn of(
             principal.require(Scope::BuildRun)?;
             (task_argv(repo, task, args)?, None, Checks::default())
         }
+        RunKind::Setup => return Err(not_by_itself()),
         RunKind::Exec => {
             let exec = exec::command(&config.code, (repo, branch), body, args, principal)?;
             code_sha256 = exec.code_sha256;
@@ -67,6 +69,7 @@ pub(super) fn of(
         sync: request.sync().clone(),
         clean: body.clean,
         cold: body.cold,
+        without_setup: body.without_setup,
         stale: body.stale,
         reuse: body.reuse,
         principal: principal.name().to_owned(),

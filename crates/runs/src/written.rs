@@ -16,9 +16,15 @@ pub(super) struct Written {
 #[serde(rename_all = "snake_case")]
 pub(super) enum RequestKind {
     Make,
-    Git { operation: String },
-    Task { task: String },
+    Git {
+        operation: String,
+    },
+    Task {
+        task: String,
+    },
     Exec,
+    /// It was asked for by no caller.
+    Setup,
 }
 
 impl From<RunRequest> for Written {
@@ -35,10 +41,17 @@ impl From<RunRequest> for Written {
                     task: name(&body.task),
                 },
                 RunKind::Exec => RequestKind::Exec,
+                RunKind::Setup => RequestKind::Setup,
             },
             request: body,
         }
     }
+}
+
+/// A set-up is no request of anyone's.
+pub(super) fn not_by_itself() -> Problem {
+    let detail = "a set-up is run for the run that needs it, and not by itself";
+    Problem::unprocessable("run", detail).help("run that one again")
 }
 
 impl TryFrom<Written> for RunRequest {
@@ -49,6 +62,7 @@ impl TryFrom<Written> for RunRequest {
             RequestKind::Git { .. } => written.request.git(),
             RequestKind::Task { .. } => written.request.task(),
             RequestKind::Exec => written.request.exec(),
+            RequestKind::Setup => Err(not_by_itself()),
         }
     }
 }

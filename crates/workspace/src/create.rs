@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::error::{branch_not_found, conflict};
 use super::record::Record;
 use super::{Error, Report, Reporter, Workspace};
-use crate::{fill, fits, half_made, removal, standing, warm};
+use crate::{fill, fits, half_made, included, removal, standing, warm};
 use branchyard_config::crash_point;
 use branchyard_git as git;
 use branchyard_model::{CommitId, Phase};
@@ -81,6 +81,7 @@ async fn make(
     };
     let Err(error) = filled else {
         crash_point("create-filled");
+        included::bring_into_new(workspace, report).await;
         workspace.tell(WorkspaceChange::Created);
         return Ok(fresh);
     };

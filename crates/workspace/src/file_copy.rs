@@ -10,31 +10,29 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustix::fs::{
-    AtFlags, Mode, OFlags, ResolveFlags, Timespec, Timestamps, UTIME_OMIT, copy_file_range,
+    AtFlags, Mode, OFlags, ResolveFlags, Stat, Timespec, Timestamps, UTIME_OMIT, copy_file_range,
     ioctl_ficlone, openat, openat2, readlinkat, symlinkat, utimensat,
 };
 use rustix::io::Errno;
-
-use crate::files::beneath::or_dot;
 
 /// What fits into this is read and written in one go.
 const BUFFER: usize = 256 << 10;
 
 /// What a thread has at hand.
-pub(super) struct Hand {
-    pub(super) buffer: Vec<u8>,
-    pub(super) place: Option<CopyTarget>,
+pub(crate) struct Hand {
+    pub(crate) buffer: Vec<u8>,
+    pub(crate) place: Option<CopyTarget>,
 }
 
 /// A directory, in the original and in the copy.
-pub(super) struct CopyTarget {
+pub(crate) struct CopyTarget {
     dir: PathBuf,
-    pub(super) from: OwnedFd,
-    pub(super) to: OwnedFd,
+    pub(crate) from: OwnedFd,
+    pub(crate) to: OwnedFd,
 }
 
 impl Hand {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             buffer: vec![0; BUFFER],
             place: None,
@@ -43,7 +41,7 @@ impl Hand {
 }
 
 /// The directory of `path` at both ends of a copy, which mostly is that of the last one.
-pub(super) fn enter<'p>(
+pub(crate) fn enter<'p>(
     place: &'p mut Option<CopyTarget>,
     (from, to): (&OwnedFd, &OwnedFd),
     path: &Path,
@@ -61,24 +59,24 @@ pub(super) fn enter<'p>(
 }
 
 /// Opens a directory beneath `root`.
-pub(super) fn open_dir(root: &OwnedFd, dir: &Path) -> io::Result<OwnedFd> {
+pub(crate) fn open_dir(root: &OwnedFd, dir: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
     Ok(openat2(root, or_dot(dir), flags, Mode::empty(), resolve)?)
 }
 
 /// Opens a file to read; if it was replaced by a pipe meanwhile, without waiting for a writer.
-pub(super) fn open_source(dir: &OwnedFd, name: &OsStr) -> io::Result<File> {
+pub(crate) fn open_source(dir: &OwnedFd, name: &OsStr) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     Ok(openat(dir, name, flags, Mode::empty())?.into())
 }
 
-pub(super) fn create(dir: &OwnedFd, name: &OsStr, mode: u32) -> io::Result<File> {
+pub(crate) fn create(dir: &OwnedFd, name: &OsStr, mode: u32) -> io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     Ok(openat(dir, name, flags, Mode::from_raw_mode(mode))?.into())
 }
 
-pub(super) fn copy_link(place: &CopyTarget, name: &OsStr, times: &Timestamps) -> io::Result<()> {
+pub(crate) fn copy_link(place: &CopyTarget, name: &OsStr, times: &Timestamps) -> io::Result<()> {
     let target = readlinkat(&place.from, name, Vec::new())?;
     symlinkat(target, &place.to, name)?;
     Ok(utimensat(
@@ -90,20 +88,20 @@ pub(super) fn copy_link(place: &CopyTarget, name: &OsStr, times: &Timestamps) ->
 }
 
 /// How content gets from file to file.
-pub(super) struct Transfer {
+pub(crate) struct Transfer {
     /// Whether files can share their blocks here; not known before it was tried.
     shares_blocks: AtomicBool,
 }
 
 impl Transfer {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             shares_blocks: AtomicBool::new(true),
         }
     }
 
     /// Copies `size` bytes. With `is_read` a file that fits into the buffer is there already.
-    pub(super) fn copy(
+    pub(crate) fn copy(
         &self,
         buffer: &mut [u8],
         (source, copy): (&File, &File),
@@ -155,7 +153,7 @@ fn copy_by_hand(mut source: &File, mut copy: &File, at: u64) -> io::Result<()> {
 }
 
 /// Only when it was modified; when it was read is of no interest.
-pub(super) fn modified(seconds: i64, nanos: i64) -> Timestamps {
+pub(crate) fn modified(seconds: i64, nanos: i64) -> Timestamps {
     Timestamps {
         last_access: Timespec {
             tv_sec: 0,
@@ -168,8 +166,15 @@ pub(super) fn modified(seconds: i64, nanos: i64) -> Timestamps {
     }
 }
 
+/// When something was modified, in seconds and nanoseconds.
+pub(crate) fn modified_at(stat: &Stat) -> (i64, i64) {
+    // Below a thousand million.
+    let nanos = i64::try_from(stat.st_mtime_nsec).unwrap_or(0);
+    (stat.st_mtime, nanos)
+}
+
 /// Whether a link at `path` leads out of the workspace, by what is written in it.
-pub(super) fn leads_out(path: &Path, target: &Path) -> bool {
+pub(crate) fn leads_out(path: &Path, target: &Path) -> bool {
     let mut depth = path.components().count() - 1;
     for component in target.components() {
         match component {
@@ -181,4 +186,12 @@ pub(super) fn leads_out(path: &Path, target: &Path) -> bool {
         }
     }
     false
+}
+
+/// The path, by a name that a directory has for itself where it is empty.
+pub(crate) fn or_dot(path: &Path) -> &Path {
+    match path.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => path,
+    }
 }

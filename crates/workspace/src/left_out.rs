@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::work::{Look, OutputEntry};
 use super::{Error, Workspace};
+use crate::included::{self, IncludedFiles};
 use crate::work;
 use branchyard_git::verbs::withheld::Withheld;
 use branchyard_git::{self as git, IgnoreRules, Repository, ScanResult, UntrackedKind};
@@ -54,6 +55,15 @@ pub(super) fn left_out(workspace: &Workspace, repo: &Repository) -> Result<LeftO
         }
         found.withheld.push(withheld(workspace, &output));
         found.paths.insert(output.item.path);
+    }
+    for path in IncludedFiles::of(workspace)?.shown(repo)? {
+        if !found.covers(&path) {
+            found.withheld.push(Withheld {
+                path: path.to_string_lossy().into_owned(),
+                why: included::WITHHELD.to_owned(),
+            });
+            found.paths.insert(path);
+        }
     }
     Ok(found)
 }

@@ -13,6 +13,7 @@ use crate::live::Live;
 use crate::names::Names;
 use crate::ports::Ports;
 use crate::repos::Repo;
+use crate::setup::KeptSetups;
 use crate::workspace::{Workspace, Yard};
 use branchyard_config::Config;
 use branchyard_model::{BranchName, ErrorKind, Problem, RepoName};
@@ -48,6 +49,7 @@ impl Workspaces {
                 config.build.ports.clone(),
                 &config.workspaces,
             ),
+            setups: KeptSetups::at(state.join("setups")),
             ticks,
             made: Notify::new(),
         };

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use super::error::conflict;
 use super::work::{Belongings, Look, WorkEntry};
 use super::{Error, Report, Reporter, Workspace, Workspaces};
+use crate::included::IncludedFiles;
 use crate::repos::{Repo, Repos};
 use crate::workspace::blocking;
 use crate::{removal, work};
@@ -75,6 +76,13 @@ pub(super) fn salvage(
             files_of(workspace, &output.item, &mut contents)?;
         }
     }
+    // What the operator supplied is not written anywhere else, changed or not.
+    let included = IncludedFiles::of(workspace)?;
+    let not_saved: Vec<_> = contents
+        .files
+        .extract_if(.., |path| included.covers(path))
+        .map(|path| path.to_string_lossy().into_owned())
+        .collect();
     let salvage = Salvage {
         id: SalvageId::new(),
         repo: workspace.repo().name().clone(),
@@ -84,7 +92,7 @@ pub(super) fn salvage(
         by: by.to_owned(),
         commit: None,
         work,
-        not_saved: Vec::new(),
+        not_saved,
     };
     let saved = git::save(
         workspace.worktree(),

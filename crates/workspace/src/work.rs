@@ -8,6 +8,7 @@ use jiff::Timestamp;
 
 use super::build_output::{self, BuildOutputNotes};
 use super::{Error, Pin, Workspace};
+use crate::included::IncludedFiles;
 use crate::{built_from, pin, standing};
 use branchyard_git::{
     self as git, IgnoreRules, Repository, ScanResult, UntrackedEntry, UntrackedKind,
@@ -140,6 +141,7 @@ pub(super) fn told_apart(
         workspace: this,
         rules: IgnoreRules::of(repo)?,
         made: BuildOutputNotes::load(this.worktree().admin()),
+        included: IncludedFiles::of(this)?,
         look,
         found: Belongings::default(),
     };
@@ -234,6 +236,7 @@ struct Sorting<'a> {
     workspace: &'a Workspace,
     rules: IgnoreRules,
     made: BuildOutputNotes,
+    included: IncludedFiles,
     look: Look,
     found: Belongings,
 }
@@ -246,10 +249,9 @@ impl Sorting<'_> {
         if item.kind != UntrackedKind::File {
             name.push('/');
         }
-        let (output, empty) = (self.found.output.len(), self.found.empty.len());
+        let output = self.found.output.len();
         let somebodys = self.sort(item, &name, ignored)?;
-        let is_hollow =
-            !somebodys && output == self.found.output.len() && empty < self.found.empty.len();
+        let is_hollow = !somebodys && output == self.found.output.len();
         if !ignored && !is_hollow {
             self.found.untracked += 1;
         }
@@ -258,11 +260,17 @@ impl Sorting<'_> {
 
     /// Returns whether something in it is somebody's.
     fn sort(&mut self, item: UntrackedEntry, entry: &str, ignored: bool) -> Result<bool, Error> {
+        // What the operator supplied can be had again.
+        if item.kind == UntrackedKind::File && self.included.is_unchanged(&item.path) {
+            return Ok(false);
+        }
         let globs = &self.workspace.repo().config().build_output;
         let is_declared = globs.matches(&item.path);
         let is_made = is_declared || self.made.explains(&item.path, &item.meta);
         let is_whole = is_declared || item.kind == UntrackedKind::File;
-        if is_made && (is_whole || !self.has_work_in(&item)?) {
+        // What a run put beside the operator's files is told apart from them.
+        let is_mixed = !is_whole && self.included.reach_into(&item.path);
+        if is_made && !is_mixed && (is_whole || !self.has_work_in(&item)?) {
             let ignored = ignored || self.rules.is_ignored(&item.path);
             self.found.output.push(OutputEntry { item, ignored });
             return Ok(false);
@@ -290,7 +298,7 @@ impl Sorting<'_> {
             }
             let is_made = self.made.explains(&item.path, &item.meta);
             let has_work = match item.kind {
-                UntrackedKind::File => !is_made,
+                UntrackedKind::File => !is_made && !self.included.is_unchanged(&item.path),
                 UntrackedKind::Directory | UntrackedKind::Repository => self.has_work_in(&item)?,
             };
             if has_work {

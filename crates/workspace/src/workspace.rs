@@ -21,6 +21,7 @@ use crate::remembered::Remembered;
 use crate::repos::Repo;
 use crate::scan_limit::ScanLimit;
 use crate::scanner::Scanner;
+use crate::setup::KeptSetups;
 use crate::{Error, FilesGuard, Ticks, WorkspaceQueue};
 use branchyard_git::{self as git, Repository, Worktree};
 use branchyard_model::{BranchName, Warning};
@@ -63,6 +64,8 @@ pub(crate) struct Yard {
     /// Where archives of salvage are kept.
     pub(crate) archives: PathBuf,
     pub(crate) ports: Ports,
+    /// What set-ups made.
+    pub(crate) setups: KeptSetups,
     pub(crate) ticks: Arc<Ticks>,
     /// Told of every workspace that is made.
     pub(crate) made: Notify,

@@ -80,18 +80,21 @@ struct Exec {
     /// Variables added to the environment.
     #[serde(default)]
     env: BTreeMap<String, String>,
-    /// How long it may take, such as "10m".
+    /// Such as "10m".
     timeout: Option<String>,
     /// The code environment; default, if there is one.
     code_env: Option<String>,
+    /// Skip the repo's set-up.
+    #[serde(default)]
+    without_setup: bool,
     /// Go on beside other runs, until run_cancel; answers once ready.
     #[serde(default)]
     background: bool,
     /// One of port, line and file.
     ready: Option<Readiness>,
-    /// Show only so many of the last lines.
+    /// Only so many last lines.
     tail: Option<u64>,
-    /// Show only lines that match this regular expression.
+    /// Only lines that match this regex.
     grep: Option<String>,
     /// As for make.
     #[serde(default)]
@@ -134,7 +137,7 @@ struct Install {
     /// Names with versions, such as ["requests==2.32.3"].
     #[serde(default)]
     packages: Vec<String>,
-    /// In place of packages: a file of the workspace, such as requirements.txt.
+    /// In place of packages: a file such as requirements.txt.
     file: Option<String>,
     /// The code environment; default, a venv, where not given.
     code_env: Option<String>,
@@ -182,6 +185,7 @@ async fn exec(call: Call, asked: Exec) -> Result<Reply, Problem> {
         timeout: asked.timeout,
         code_env: asked.code_env,
         background: asked.background,
+        without_setup: asked.without_setup,
         ready: asked.ready,
         ..RunBody::default()
     };

@@ -32,6 +32,7 @@ pub(super) fn record() -> RunRecord {
         sync: SyncMode::Auto,
         clean: false,
         cold: false,
+        without_setup: false,
         stale: false,
         reuse: false,
         on_disconnect: OnDisconnect::Cancel,

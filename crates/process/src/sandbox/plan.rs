@@ -230,11 +230,15 @@ impl SandboxPlan {
         Ok(())
     }
 
-    /// Covers secrets that lie in the midst of the system.
+    /// Covers secrets that lie in the midst of the system: files, or directories with all that is in them.
     fn mask(&mut self, secret_files: &[PathBuf]) -> Result<(), String> {
         for file in secret_files.iter().filter_map(|file| real(file).ok()) {
-            if self.visible.iter().any(|dir| file.starts_with(dir)) {
-                self.add(&["--ro-bind", "/dev/null", text(&file)?]);
+            if !self.visible.iter().any(|dir| file.starts_with(dir)) {
+                continue;
+            }
+            match file.is_dir() {
+                true => self.add(&["--tmpfs", text(&file)?, "--remount-ro", text(&file)?]),
+                false => self.add(&["--ro-bind", "/dev/null", text(&file)?]),
             }
         }
         Ok(())

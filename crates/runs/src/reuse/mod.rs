@@ -23,6 +23,7 @@ use self::inputs::Inputs;
 pub(super) use self::key::ReuseKey;
 use self::replay::Earlier;
 pub(super) use self::replay::pieces_in;
+pub(super) use self::toolchain::{ProgramIdentity, identity, versions as tool_versions};
 use super::drive::{Drive, Held};
 use super::ending::Ending;
 use super::environment;
@@ -99,6 +100,17 @@ async fn say_again(this: &Arc<Drive>, earlier: Earlier, before: usize) -> Option
         Ok(false) => None,
         Err(error) => Some(Ending::Refused(not_reused(this, run, &error))),
     }
+}
+
+/// Says in a run's journal what another, which has ended, said in its own.
+pub(super) async fn repeat(drive: &Arc<Drive>, run: RunId) -> io::Result<()> {
+    let (shared, to) = (drive.shared().clone(), drive.clone());
+    let saying = move || match Earlier::open(&shared.history, run) {
+        Some(earlier) => earlier.say_again(&to, 0).map(drop),
+        None => Err(io::ErrorKind::NotFound.into()),
+    };
+    let said = drive.shared().tasks.spawn_blocking(saying).await;
+    said.map_err(io::Error::other).flatten()
 }
 
 /// Goes on with an answer that an earlier daemon began to give, of which so many pieces are in the

@@ -20,7 +20,7 @@ const MOST: usize = 64 * 1024;
 
 /// A program's file.
 #[derive(Debug, Serialize)]
-pub(super) struct ProgramIdentity {
+pub(crate) struct ProgramIdentity {
     path: PathBuf,
     size: u64,
     changed: (i64, i64),
@@ -28,7 +28,7 @@ pub(super) struct ProgramIdentity {
 
 /// What each of the tools says, with the environment that builds have; or why one says nothing, in words.
 /// They are started outside of any workspace: nothing of a branch is run here.
-pub(super) async fn versions(
+pub(crate) async fn versions(
     tools: &[Tool],
     env: &BTreeMap<String, String>,
 ) -> Result<Vec<String>, String> {
@@ -60,7 +60,7 @@ pub(super) async fn versions(
 
 /// The file of a program that is found by its name. One that is named by a path in the workspace is part
 /// of the tree.
-pub(super) fn identity(program: &str, env: &BTreeMap<String, String>) -> Option<ProgramIdentity> {
+pub(crate) fn identity(program: &str, env: &BTreeMap<String, String>) -> Option<ProgramIdentity> {
     let file = match Path::new(program) {
         path if path.is_absolute() => Some(path.to_owned()),
         _ => find_program(program, env.get("PATH")?),

@@ -49,7 +49,10 @@ pub(super) async fn note(drive: &Drive, ending: &Ending, held: Option<&Held>) {
             };
             tokio::task::spawn_blocking(note).await
         }
-        Ending::Refused(_) | Ending::CancelledBeforeStart | Ending::Copied => return,
+        Ending::Refused(_)
+        | Ending::CancelledBeforeStart
+        | Ending::NotSetUp(_)
+        | Ending::Copied => return,
     };
     match noted.map_err(io::Error::other).flatten() {
         Ok(noted) => {
@@ -90,7 +93,7 @@ fn read_tests(
 ) -> io::Result<Noted> {
     let mut reading = Reading::default();
     if let (Some(workspace), Some(started)) = (workspace, record.started_at) {
-        let redactor = Redactor::new(&hidden_from(runs, record, workspace));
+        let redactor = Redactor::new(&hidden_from(runs, record, workspace)?);
         reading.read_reports(workspace, test, started, redactor)?;
     }
     if reading.is_empty() {
@@ -174,12 +177,17 @@ fn compare(
     Ok(())
 }
 
-/// What must not be seen in a report, which the command wrote by itruns.
-fn hidden_from(runs: &RunsInner, record: &RunRecord, workspace: &Workspace) -> Vec<String> {
+/// What must not be seen in a report, which the command wrote by itself.
+fn hidden_from(
+    runs: &RunsInner,
+    record: &RunRecord,
+    workspace: &Workspace,
+) -> io::Result<Vec<String>> {
     let (config, repo) = (&runs.config, workspace.repo().config());
     let mut hidden = environment::secrets(config, repo, &record.spec.env, None);
-    hidden.extend(secrets::within_reach(&config.secrets, &record.spec.repo));
-    hidden
+    let of_all = secrets::hidden(&config.secrets, workspace);
+    hidden.extend(of_all.map_err(io::Error::other)?);
+    Ok(hidden)
 }
 
 /// The tree that the command saw, if it was exactly that of a commit: nothing was edited, and nothing is there besides

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 
+use crate::file_copy::or_dot;
 use crate::{Error, Workspace, standing};
 use branchyard_model::{About, ErrorKind, Problem};
 
@@ -142,14 +143,6 @@ fn name_beneath(root: &OwnedFd, path: &Path, flags: OFlags) -> Result<OwnedFd, P
             "path",
             format!("{} cannot be read: {errno}", shown(path)),
         )),
-    }
-}
-
-/// The path, by a name that a directory has for itself where it is empty.
-pub(crate) fn or_dot(path: &Path) -> &Path {
-    match path.as_os_str().is_empty() {
-        true => Path::new("."),
-        false => path,
     }
 }
 

@@ -12,7 +12,7 @@ use rustix::fs::FileType;
 
 use super::beneath::{self, shown};
 use crate::error::conflict;
-use crate::{Error, Workspace};
+use crate::{Error, Workspace, included};
 use branchyard_git::is_plain_name;
 use branchyard_git::verbs::conflicts::{NewFile, Read, Working};
 use branchyard_model::{Problem, sha256};
@@ -108,6 +108,7 @@ impl Editor {
         }
         let root = beneath::open_root(&self.workspace)?;
         beneath::check_parent(&root, &path).map_err(refused)?;
+        included::check_changed(&self.workspace, &path)?;
         Ok(path)
     }
 

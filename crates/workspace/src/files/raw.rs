@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::Stamp;
 use super::beneath::{self, open_beneath};
 use super::regular::open_regular;
+use crate::included::IncludedFiles;
 use crate::{Error, Workspace};
 
 /// A file that was opened: what becomes of its name meanwhile does not matter to who reads it.
@@ -22,7 +23,7 @@ pub async fn open(workspace: &Arc<Workspace>, path: String) -> Result<RawFile, E
         .looking(move |this| {
             let path = beneath::relative(this, &path)?;
             let fd = open_beneath(&beneath::open_root(this)?, &path)?;
-            let (file, _) = open_regular(&fd, &path)?;
+            let (file, _) = open_regular(&fd, &path, &IncludedFiles::of(this)?)?;
             // Both of one look: a build may be writing it.
             let meta = file.metadata().map_err(Error::io("look at a file"))?;
             let (size, stamp) = (meta.len(), Stamp::of(&meta));

@@ -14,6 +14,7 @@ use super::beneath::{open_beneath, shown};
 use super::change::MAX_CHANGED;
 use super::regular::{MAX_LINED, open_regular, too_long};
 use crate::files::beneath;
+use crate::included::IncludedFiles;
 use crate::{Error, Workspace};
 use branchyard_git as git;
 use branchyard_model::{About, Problem, sha256};
@@ -139,7 +140,7 @@ pub async fn read(
         .looking(move |this| {
             let path = beneath::relative(this, &request.path)?;
             let fd = open_beneath(&beneath::open_root(this)?, &path)?;
-            let (file, size) = open_regular(&fd, &path)?;
+            let (file, size) = open_regular(&fd, &path, &IncludedFiles::of(this)?)?;
             if size > MAX_LINED && !request.is_by_bytes() {
                 return Err(too_long(&path, size).into());
             }

@@ -8,6 +8,7 @@ use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::beneath::{self, shown};
+use crate::included::IncludedFiles;
 use crate::{Error, Workspace};
 use branchyard_model::{ErrorKind, Problem};
 
@@ -17,20 +18,28 @@ pub(super) const MAX_LINED: u64 = 64 * 1024 * 1024;
 /// Opens a regular file as git sees it: a link is not followed, for git keeps it as one. Blocks.
 pub(crate) fn open_unfollowed(workspace: &Workspace, path: &Path) -> Result<File, Error> {
     let fd = beneath::open_unfollowed(&beneath::open_root(workspace)?, path)?;
-    open_lined(&fd, path)
+    open_lined(&fd, path, &IncludedFiles::of(workspace)?)
 }
 
 /// Opens what `fd` only names, if it is a regular file whose lines are bearably many.
-pub(super) fn open_lined(fd: &OwnedFd, path: &Path) -> Result<File, Error> {
-    let (file, size) = open_regular(fd, path)?;
+pub(super) fn open_lined(
+    fd: &OwnedFd,
+    path: &Path,
+    included: &IncludedFiles,
+) -> Result<File, Error> {
+    let (file, size) = open_regular(fd, path, included)?;
     if size > MAX_LINED {
         return Err(too_long(path, size).into());
     }
     Ok(file)
 }
 
-/// Opens what `fd` only names, if it is a regular file; also says how many bytes it has.
-pub(super) fn open_regular(fd: &OwnedFd, path: &Path) -> Result<(File, u64), Error> {
+/// Opens what `fd` only names, if it is a regular file and not one that is for builds alone; also says how many bytes it has.
+pub(super) fn open_regular(
+    fd: &OwnedFd,
+    path: &Path,
+    included: &IncludedFiles,
+) -> Result<(File, u64), Error> {
     let io = |errno: Errno| Error::io("read a file")(errno.into());
     let stat = rustix::fs::fstat(fd).map_err(io)?;
     match FileType::from_raw_mode(stat.st_mode) {
@@ -49,7 +58,9 @@ pub(super) fn open_regular(fd: &OwnedFd, path: &Path) -> Result<(File, u64), Err
     let reopened = format!("/proc/self/fd/{}", fd.as_raw_fd());
     let file =
         rustix::fs::open(reopened, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).map_err(io)?;
-    Ok((File::from(file), u64::try_from(stat.st_size).unwrap_or(0)))
+    let file = File::from(file);
+    included.check_shown(path, &file)?;
+    Ok((file, u64::try_from(stat.st_size).unwrap_or(0)))
 }
 
 pub(super) fn too_long(path: &Path, size: u64) -> Problem {

@@ -18,6 +18,7 @@ use super::query::{Grep, SearchCursor};
 use super::regular::open_lined;
 use super::walk::{Walk, WalkStep};
 use crate::files::beneath;
+use crate::included::IncludedFiles;
 use crate::{Error, Workspace};
 use branchyard_model::About;
 
@@ -113,7 +114,8 @@ pub async fn grep(workspace: &Arc<Workspace>, grep: Grep) -> Result<(About, Matc
             let until = Instant::now() + PATIENCE;
             let is_over = || nobody_waits.is_cancelled() || Instant::now() >= until;
             let path = beneath::relative(this, &grep.path)?;
-            let found = grep.search(&beneath::open_root(this)?, &path, &is_over)?;
+            let (root, included) = (beneath::open_root(this)?, IncludedFiles::of(this)?);
+            let found = grep.search((&root, included), &path, &is_over)?;
             Ok((beneath::standing_for_read(this)?, found))
         })
         .await
@@ -122,7 +124,7 @@ pub async fn grep(workspace: &Arc<Workspace>, grep: Grep) -> Result<(About, Matc
 impl Grep {
     fn search(
         &self,
-        root: &OwnedFd,
+        (root, included): (&OwnedFd, IncludedFiles),
         path: &Path,
         is_over: &dyn Fn() -> bool,
     ) -> Result<Matches, Error> {
@@ -137,12 +139,12 @@ impl Grep {
             place: self.from.clone(),
         };
         if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
-            let file = open_lined(&start, path)?;
+            let file = open_lined(&start, path, &included)?;
             search.file(path, file);
             return Ok(search.found);
         }
         let from = self.from.as_ref().map(|place| place.path.clone());
-        let mut walk = Walk::new(root, start, path.to_owned(), from);
+        let mut walk = Walk::new(root, start, path.to_owned(), from, included);
         while !search.found.truncated {
             if is_over() {
                 search.stop();

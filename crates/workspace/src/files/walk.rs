@@ -17,8 +17,9 @@ use ignore::gitignore::Gitignore;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, openat2, statat};
 use rustix::io::Errno;
 
-use super::beneath::or_dot;
 use super::regular::open_lined;
+use crate::file_copy::or_dot;
+use crate::included::IncludedFiles;
 use branchyard_git::{MAX_RULES, parse_rules};
 
 const IGNORE: &str = ".gitignore";
@@ -39,6 +40,8 @@ pub(super) struct Walk {
     heeded: usize,
     /// What could not be looked at.
     skipped: usize,
+    /// What is not to be read.
+    included: IncludedFiles,
 }
 
 #[derive(Debug)]
@@ -75,6 +78,7 @@ impl Walk {
         start: OwnedFd,
         base: PathBuf,
         from: Option<PathBuf>,
+        included: IncludedFiles,
     ) -> Self {
         let mut walk = Self {
             start,
@@ -83,6 +87,7 @@ impl Walk {
             from,
             heeded: 0,
             skipped: 0,
+            included,
             base,
         };
         let above: Vec<_> = walk.base.ancestors().skip(1).map(Path::to_owned).collect();
@@ -125,7 +130,9 @@ impl Walk {
         let file = match open(&self.start, beneath, OFlags::PATH) {
             // Gone since it was listed, as happens beside a build.
             Err(Errno::NOENT) => return None,
-            fd => fd.ok().and_then(|fd| open_lined(&fd, path).ok()),
+            fd => fd
+                .ok()
+                .and_then(|fd| open_lined(&fd, path, &self.included).ok()),
         };
         self.skipped += usize::from(file.is_none());
         file
@@ -198,7 +205,7 @@ impl Walk {
 /// The rules in a `.gitignore`, for what is `within` its directory; none if they have more than `room`.
 fn rules(dir: &OwnedFd, file: &Path, within: &Path, room: usize) -> Option<Rules> {
     let fd = open(dir, file, OFlags::PATH).ok()?;
-    let file = open_lined(&fd, file).ok()?;
+    let file = open_lined(&fd, file, &IncludedFiles::default()).ok()?;
     let mut text = Vec::new();
     let size = file.take(room as u64 + 1).read_to_end(&mut text).ok()?;
     if size > room {
@@ -238,7 +245,13 @@ mod tests {
             fs::create_dir_all(dir.join("dir")).unwrap();
             fs::write(dir.join("dir/file"), "x").unwrap();
         }
-        let walk = Walk::new(&opened(&root), opened(&root), PathBuf::new(), None);
+        let walk = Walk::new(
+            &opened(&root),
+            opened(&root),
+            PathBuf::new(),
+            None,
+            IncludedFiles::default(),
+        );
         (place, root, walk)
     }
 
@@ -270,7 +283,13 @@ mod tests {
         let (place, root, _) = alike();
         fs::write(place.path().join("outside/rules"), "dir\n").unwrap();
         symlink("../outside/rules", root.join(IGNORE)).unwrap();
-        let mut walk = Walk::new(&opened(&root), opened(&root), PathBuf::new(), None);
+        let mut walk = Walk::new(
+            &opened(&root),
+            opened(&root),
+            PathBuf::new(),
+            None,
+            IncludedFiles::default(),
+        );
         assert!(matches!(walk.step(), Some(WalkStep::Entered(_))));
     }
 
@@ -278,7 +297,13 @@ mod tests {
     fn rules_beyond_what_is_heeded_hide_nothing() {
         let (_place, root, _) = alike();
         fs::write(root.join(IGNORE), "dir\n".repeat(MAX_RULES)).unwrap();
-        let mut walk = Walk::new(&opened(&root), opened(&root), PathBuf::new(), None);
+        let mut walk = Walk::new(
+            &opened(&root),
+            opened(&root),
+            PathBuf::new(),
+            None,
+            IncludedFiles::default(),
+        );
         let steps: Vec<_> = std::iter::from_fn(|| walk.step()).collect();
         assert_eq!(steps.len(), 3, "{steps:?}");
     }

@@ -50,6 +50,10 @@ impl Reaper {
             }
         }
         let marks = space.as_ref().map(|space| self.config.marks(space.total()));
+        if care != Care::Counts && !dry_run {
+            let free = space.as_ref().map(Room::free);
+            self.prune_setups(free.zip(marks).is_some_and(|(free, (low, _))| free < low));
+        }
         let mut totals = Totals::default();
         let mut items = Vec::new();
         let decided = workspaces.into_iter().zip(plan.workspaces).zip(outcomes);
@@ -89,6 +93,14 @@ impl Reaper {
                 max_size: self.config.max_size.map(|size| size.as_u64()),
             },
             totals,
+        }
+    }
+
+    /// Lets go of outputs of set-ups that nothing has used for long.
+    fn prune_setups(&self, is_short: bool) {
+        let yard = self.workspaces.yard();
+        if let Err(error) = yard.setups.prune(&yard.trash, is_short) {
+            tracing::warn!(%error, "outputs of set-ups that are not used stay");
         }
     }
 

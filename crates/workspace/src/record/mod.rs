@@ -3,6 +3,7 @@
 
 mod built_from;
 mod pin;
+mod set_up;
 mod sizes;
 
 use std::fs;
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 pub(crate) use built_from::BuiltFrom;
 pub use pin::Pin;
+pub(crate) use set_up::{MadeAt, SetUp};
 pub use sizes::Sizes;
 
 use jiff::Timestamp;
@@ -45,6 +47,7 @@ pub(crate) struct Record {
     /// A command in it was given a secret, which may be in what it left behind.
     #[serde(default)]
     pub(crate) had_secret: bool,
+    pub(crate) setup: Option<SetUp>,
     /// What the build output in it was made of.
     #[serde(default)]
     pub(crate) built_from: BuiltFrom,
@@ -87,6 +90,7 @@ impl Record {
             measured_tick: 0,
             warm: None,
             had_secret: false,
+            setup: None,
             built_from: BuiltFrom::Unknown,
             operation: None,
             inode: None,

@@ -7,7 +7,7 @@ use branchyard_git::{ObjectId, Repository};
 
 use super::in_gits_words;
 use crate::left_out::LeftOut;
-use crate::{Error, Report, Reporter, Workspace, left_out, verbs};
+use crate::{Error, Report, Reporter, Workspace, included, left_out, verbs};
 use branchyard_git as git;
 use branchyard_git::verbs::add::{self, AddPlan, Added};
 use branchyard_git::verbs::commit::{self, Committed};
@@ -40,7 +40,11 @@ async fn stage_only(
             let paths = verbs::inside(this, "paths", &request.paths)?;
             let left_out = match request.is_everything(&paths) {
                 true => left_out::left_out(this, repo)?.but(&paths),
-                false => LeftOut::default(),
+                false => {
+                    let named = Named::new(paths.clone());
+                    included::check_staged(this, repo, &named, request.force)?;
+                    LeftOut::default()
+                }
             };
             let out = left_out.paths.into_iter().collect();
             let plan = AddPlan::new(repo, &request, paths, out)?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::verbs::begun;
-use crate::{Error, Workspace, standing, verbs};
+use crate::{Error, Workspace, included, standing, verbs};
 use branchyard_git::Repository;
 use branchyard_git::verbs::diff::{self, Comparison, Differences};
 use branchyard_git::verbs::status::{self, Found, Status};
@@ -74,6 +74,9 @@ pub async fn diff(
     let asked = request.clone();
     let (paths, narrowing) = verbs::look_at_repository(workspace, move |this, repo| {
         let paths = verbs::inside(this, "paths", &asked.paths)?;
+        if asked.include_untracked {
+            included::check_untracked(this, repo)?;
+        }
         let against = match asked.include_untracked {
             true => None,
             false => Comparison::resolve(repo, &asked)?.against(),

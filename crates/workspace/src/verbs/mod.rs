@@ -44,6 +44,7 @@ use std::time::Instant;
 
 use branchyard_git::Repository;
 
+use crate::file_copy::or_dot;
 use crate::files::beneath;
 use crate::files_lock::ExclusiveFiles;
 
@@ -169,7 +170,7 @@ pub fn inside(workspace: &Workspace, field: &str, paths: &[String]) -> Result<Ve
     for path in paths {
         let path = beneath::relative(workspace, path).map_err(at_fault)?;
         beneath::check_parent(&root, &path).map_err(at_fault)?;
-        inside.push(beneath::or_dot(&path).to_owned());
+        inside.push(or_dot(&path).to_owned());
     }
     Ok(inside)
 }

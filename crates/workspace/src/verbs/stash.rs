@@ -8,7 +8,7 @@ use crate::error::conflict;
 use crate::in_the_way::in_gits_way;
 use crate::salvage::{SalvageScope, tell};
 use crate::work::Look;
-use crate::{Error, Reporter, Workspace, reset, salvage, standing, verbs, work};
+use crate::{Error, Reporter, Workspace, included, reset, salvage, standing, verbs, work};
 use branchyard_config::crash_point;
 use branchyard_git::verbs::checkout::{self, Source};
 use branchyard_git::verbs::stash::{self, Action, Item, Request, Stashed};
@@ -68,6 +68,9 @@ async fn push_stash(workspace: &Arc<Workspace>, request: Request) -> Result<Stas
         .with_repository(move |this, repo| {
             let named = Named::new(verbs::inside(this, "paths", &asked.paths)?);
             check_stashable(this, repo, &named, asked.include_untracked)?;
+            if asked.include_untracked {
+                included::check_untracked(this, repo)?;
+            }
             Ok(named)
         })
         .await?;

@@ -8,21 +8,21 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, Mode, OFlags, Stat, Timestamps, fchmod, fstat, futimens, mkdirat, readlinkat, statat,
+    AtFlags, Mode, OFlags, Timestamps, fchmod, fstat, futimens, mkdirat, readlinkat, statat,
 };
 use rustix::io::Errno;
 
 use super::AT_ONCE;
-use super::hand::{
-    CopyTarget, Hand, Transfer, copy_link, create, enter, leads_out, modified, open_dir,
-    open_source,
-};
 use super::naming::{Home, Naming};
 use super::output::OutputFile;
 use super::seed::Seed;
 use super::stale_outputs::StaleOutputs;
 use super::tracked::{LINK, TYPE};
 use crate::Error;
+use crate::file_copy::{
+    CopyTarget, Hand, Transfer, copy_link, create, enter, leads_out, modified, modified_at,
+    open_dir, open_source,
+};
 use branchyard_git::FileStat;
 use branchyard_runtime::disk::{if_there, parallel};
 
@@ -258,12 +258,6 @@ impl<'a> Copies<'a> {
     fn ends(&self) -> (&OwnedFd, &OwnedFd) {
         (&self.seed.root, &self.to)
     }
-}
-
-fn modified_at(stat: &Stat) -> (i64, i64) {
-    // Below a thousand million.
-    let nanos = i64::try_from(stat.st_mtime_nsec).unwrap_or(0);
-    (stat.st_mtime, nanos)
 }
 
 fn changed(path: &Path) -> io::Error {

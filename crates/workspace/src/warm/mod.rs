@@ -8,7 +8,6 @@
 mod copy;
 mod dependencies;
 mod elf;
-mod hand;
 mod lent;
 mod naming;
 mod output;

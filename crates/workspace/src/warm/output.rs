@@ -18,6 +18,7 @@ use super::naming::Home;
 use super::sources::{ARCHIVE_BEGIN, Sources, is_archive, is_in_packages, is_of_one_source};
 use super::tracked::Fault;
 use crate::build_output::BuildOutputNotes;
+use crate::included::IncludedFiles;
 use crate::{Error, Workspace};
 use branchyard_git::verbs::secretive::is_named_as_secret;
 use branchyard_git::{
@@ -92,6 +93,7 @@ impl WarmOutput {
             here: CommittedIgnores::of(repo, wanted.from)?,
             there: CommittedIgnores::of(repo, wanted.goal)?,
             made: BuildOutputNotes::load(workspace.worktree().admin()),
+            included: IncludedFiles::of(workspace)?,
             home: Home::new(workspace.repo().home()),
             way: Way::of(difference),
             sources: wanted.sources,
@@ -105,7 +107,7 @@ impl WarmOutput {
             return Ok(Err("it has files that no run made"));
         }
         for item in untracked {
-            if !gathering.way.is_below(&item.path) {
+            if !gathering.way.is_below(&item.path) && !is_set_up(workspace, &item.path) {
                 gathering.sort(item, Inherited::default())?;
             }
             if let Some(fault) = gathering.fault {
@@ -216,6 +218,8 @@ struct Gathering<'a> {
     /// Those of the commit that the new workspace is going to be at.
     there: CommittedIgnores<'a>,
     made: BuildOutputNotes,
+    /// What is for the builds of the sibling's branch alone.
+    included: IncludedFiles,
     home: Home,
     way: Way,
     sources: &'a Sources,
@@ -253,6 +257,9 @@ impl Gathering<'_> {
         known.is_ignored_there = known.is_ignored_there || self.there.is_ignored(path, is_dir)?;
         let is_made = self.made.explains(path, &item.meta);
         let is_ignored = known.is_ignored_here && known.is_ignored_there;
+        if !is_dir && self.included.covers(path) {
+            return Ok(());
+        }
         let is_output =
             known.is_declared || is_ignored && is_made && (is_dir || !is_named_as_secret(path));
         match item.kind {
@@ -289,6 +296,9 @@ impl Gathering<'_> {
         let (dirs, files) = (self.found.dirs.len(), self.found.files.len());
         self.found.dirs.push(item.path.clone());
         for inner in git::untracked_in(self.workspace.path(), &item.path)? {
+            if is_set_up(self.workspace, &inner.path) {
+                continue;
+            }
             self.sort(inner, known)?;
             if self.fault.is_some() {
                 return Ok(());
@@ -363,6 +373,13 @@ impl Gathering<'_> {
             is_bound: !known.is_cargo,
         });
     }
+}
+
+/// Whether it is what a set-up makes, which is not taken from a sibling.
+fn is_set_up(workspace: &Workspace, path: &Path) -> bool {
+    let setup = workspace.repo().config().setup.as_ref();
+    let mut outputs = setup.into_iter().flat_map(|setup| &setup.outputs);
+    outputs.any(|output| Path::new(output.as_str()) == path)
 }
 
 /// How a regular file begins. A build may have put anything else at that place, such as a FIFO, which must not be waited

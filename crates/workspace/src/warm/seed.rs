@@ -18,7 +18,7 @@ use super::sources::Sources;
 use super::tracked::{Fault, Tracked};
 use crate::files::beneath;
 use crate::record::{BuiltFrom, Record};
-use crate::{Error, Workspace, build_output, fits};
+use crate::{Error, Workspace, build_output, fits, included};
 use branchyard_git::{self as git, Difference, IndexFile, Moment, ObjectId, Repository};
 use branchyard_model::{BranchName, CommitId};
 use branchyard_process::Presence;
@@ -124,6 +124,11 @@ impl Seed {
         };
         if !workspace.worktree().altered().is_empty() {
             return Ok(Err("it is not whole"));
+        }
+        if !included::may_lend(&workspace, taker)? {
+            return Ok(Err(
+                "builds there were supplied with files that are not for this branch",
+            ));
         }
         // A command may have come in between, which is over by now.
         if !may_take_from(

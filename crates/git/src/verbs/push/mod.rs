@@ -14,7 +14,7 @@ use super::withheld::{self, Withheld};
 use super::{Brief, Verbosity, commit};
 use branchyard_model::CommitId;
 
-pub use send::{Update, push};
+pub use send::{Update, objects_to_send, push};
 pub use standing::{Standing, outgoing, standing};
 
 pub const VERB: VerbEntry = VerbEntry {

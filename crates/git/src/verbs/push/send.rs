@@ -1,11 +1,15 @@
 //! Handing refs to the remote, and what it says to that.
 
+use std::collections::HashSet;
 use std::path::Path;
+use std::time::Duration;
 
 use crate::{Error, Git};
 use branchyard_journal::AnsiFilter;
 use branchyard_model::CommitId;
 
+/// How long may be looked through what a push is to send.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// What a remote may say to a push.
 const MOST_SAID: usize = 1024 * 1024;
 /// What of a remote's own words is told on: lines, and characters.
@@ -60,6 +64,25 @@ pub async fn push(git: &Git, dir: &Path, updates: &[Update]) -> Result<Result<()
             Ok(Err(some.join("; ")))
         }
     }
+}
+
+/// The ids of all objects of these commits and tags that no branch of the remote has, as far as that is known here.
+pub async fn objects_to_send(
+    git: &Git,
+    dir: &Path,
+    tips: &[String],
+) -> Result<HashSet<String>, Error> {
+    let listed = git
+        .at(dir)
+        .read_only(PATIENCE)
+        .args(["rev-list", "--objects"])
+        .args(tips)
+        .args(["--not", "--remotes"])
+        .output()
+        .await?;
+    let listed = String::from_utf8_lossy(&listed);
+    let ids = listed.lines().filter_map(|line| line.split(' ').next());
+    Ok(ids.map(str::to_owned).collect())
 }
 
 /// What the other side itself said, which is where its hooks say why; the end of it, without colours.

@@ -32,7 +32,8 @@ impl Tree {
         let root = rustix::fs::open(self.0.path(), flags, Mode::empty()).unwrap();
         let path = PathBuf::from(&request.path);
         let grep = request.check().unwrap();
-        grep.search(&root, &path, &is_over).unwrap()
+        grep.search((&root, Default::default()), &path, &is_over)
+            .unwrap()
     }
 
     fn paths(&self, request: GrepRequest) -> Vec<String> {

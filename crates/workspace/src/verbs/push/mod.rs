@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::verbs::attempts::{Attempts, Failed};
 use crate::verbs::upstream;
 
-use crate::{Error, Reporter, Workspace, verbs};
+use crate::{Error, Reporter, Workspace, included, verbs};
 use branchyard_git::verbs::Verbosity;
 use branchyard_git::verbs::push::{self, Pushed, Request, Standing, State, Update};
 use branchyard_git::{self as git, RemoteFailure, object_id};
@@ -141,6 +141,8 @@ pub(super) async fn hand_over(
     workspace: &Arc<Workspace>,
     updates: &[Update],
 ) -> Result<Result<(), String>, Error> {
+    let tips = updates.iter().filter_map(|update| update.from.clone());
+    included::check_outgoing(workspace, tips.collect()).await?;
     let _network = workspace.repo().network().lock().await;
     workspace.repo().guard_store()?;
     Ok(push::push(
