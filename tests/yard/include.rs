@@ -281,6 +281,22 @@ async fn a_copy_follows_the_operators_file_and_is_not_saved() {
         "{whole}"
     );
 
+    // Where it is not known any more which they are, nothing is read until it is.
+    let noted = yard.store().join("worktrees/topic/branchyard.included");
+    fs::write(&noted, "").unwrap();
+    let (status, problem) = yard
+        .answer_of("read_file", json!({ "path": "name.txt" }))
+        .await;
+    assert_eq!(status, 500, "{problem}");
+    let healed = yard.make("topic", &["show"]).await;
+    assert!(text_of(&healed).starts_with("TOKEN=***\n"), "{healed:?}");
+    yard.refuses("read_file", json!({ "path": ".env" })).await;
+    yard.post_json(
+        "/api/repos/demo/branches/topic/read_file",
+        json!({ "path": "name.txt" }),
+    )
+    .await;
+
     // What the operator takes back goes.
     fs::remove_file(&source).unwrap();
     yard.make("topic", &["nothing"]).await;

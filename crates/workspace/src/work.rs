@@ -141,7 +141,8 @@ pub(super) fn told_apart(
         workspace: this,
         rules: IgnoreRules::of(repo)?,
         made: BuildOutputNotes::load(this.worktree().admin()),
-        included: IncludedFiles::of(this)?,
+        // Where they are not known, they count as work.
+        included: IncludedFiles::of(this).unwrap_or_default(),
         look,
         found: Belongings::default(),
     };

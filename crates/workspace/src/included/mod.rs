@@ -9,7 +9,7 @@ mod values;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -68,9 +68,12 @@ impl IncludedFiles {
     }
 
     fn save(&self, admin: &Path) -> io::Result<()> {
-        let fresh = admin.join(format!("{FILE}.new"));
-        fs::write(&fresh, serde_json::to_vec(&self.files)?)?;
-        fs::rename(&fresh, admin.join(FILE))
+        let place = admin.join(format!("{FILE}.new"));
+        let mut fresh = File::create(&place)?;
+        fresh.write_all(&serde_json::to_vec(&self.files)?)?;
+        // After a power cut the copies may be there, and must not pass for anything else.
+        fresh.sync_all()?;
+        fs::rename(&place, admin.join(FILE))
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -8,11 +8,10 @@ use std::path::{Path, PathBuf};
 
 use super::sources::{self, SuppliedFile};
 use super::{IncludedFile, IncludedFiles, LIST};
-use crate::files::regular;
 use crate::{Error, Workspace};
 use branchyard_git::verbs::conflicts::{Read, Standing, Working};
 use branchyard_git::{self as git, IgnoreRules, IndexFile};
-use branchyard_model::{ErrorKind, Warning};
+use branchyard_model::Warning;
 
 /// A file to put into the workspace.
 pub(super) struct FileToCopy {
@@ -41,7 +40,14 @@ pub(super) fn is_done(plan: &CopyPlan) -> bool {
 
 /// Compares what the branch asks for, and may have, with what is there. Blocks.
 pub(super) fn plan(workspace: &Workspace) -> Result<CopyPlan, Error> {
-    let before = IncludedFiles::of(workspace)?;
+    let (before, is_known) = match IncludedFiles::of(workspace) {
+        Ok(before) => (before, true),
+        Err(error) => {
+            // Until it is written anew no file of the workspace is read to callers.
+            tracing::error!(repo = %workspace.repo().name(), branch = %workspace.branch(), %error, "which files the operator supplied is found out again, by their content");
+            (IncludedFiles::default(), false)
+        }
+    };
     let (wanted, warning) = wanted(workspace)?;
     let mut plan = CopyPlan {
         after: IncludedFiles {
@@ -72,7 +78,7 @@ pub(super) fn plan(workspace: &Workspace) -> Result<CopyPlan, Error> {
             plan.after.files.insert(path.clone(), known.clone());
         }
     }
-    plan.is_noted = plan.after.files == before.files;
+    plan.is_noted = is_known && plan.after.files == before.files;
     Ok(plan)
 }
 
@@ -131,13 +137,13 @@ fn wanted(workspace: &Workspace) -> Result<(Vec<SuppliedFile>, Option<Warning>),
     let Some(include) = &workspace.repo().config().include else {
         return Ok((Vec::new(), None));
     };
-    let list = match regular::open_unfollowed(workspace, Path::new(LIST)) {
-        Ok(list) => list,
-        Err(Error::Refused(problem)) if problem.kind == ErrorKind::NotFound => {
-            return Ok((Vec::new(), None));
-        }
-        Err(Error::Refused(problem)) => return Err(sources::invalid(&problem.detail).into()),
-        Err(error) => return Err(error),
+    let (files, path) = (Working::open(workspace.path())?, Path::new(LIST));
+    let failed = || Error::io("read what a branch asks for");
+    if files.link(path).is_some() {
+        return Err(sources::invalid("it is a link").into());
+    }
+    let Some(list) = files.open_file(path).map_err(failed())? else {
+        return Ok((Vec::new(), None));
     };
     if !include.branches.matches(workspace.branch()) {
         let message = format!(
@@ -149,8 +155,7 @@ fn wanted(workspace: &Workspace) -> Result<(Vec<SuppliedFile>, Option<Warning>),
     }
     let mut text = Vec::new();
     let mut list = list.take(sources::MOST_BYTES);
-    list.read_to_end(&mut text)
-        .map_err(Error::io("read what a branch asks for"))?;
+    list.read_to_end(&mut text).map_err(failed())?;
     let mut found = sources::find(&include.from, &sources::parse(&text)?)?;
     let repo = workspace.worktree().open()?;
     let (rules, tracked) = (IgnoreRules::of(&repo)?, tracked(workspace, &found)?);
