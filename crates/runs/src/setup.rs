@@ -100,7 +100,7 @@ pub(super) async fn make_ready(
     // Whoever moves files has them alone.
     drop(files);
     tell_phase(drive, None);
-    let (slot, _turn) = turn(drive, workspace, &key, slot).await;
+    let (slot, _turn) = turn(drive, workspace, &key, slot).await?;
     if spec.cold || !setup::take(workspace, &setup, &key).await.map_err(judged)? {
         let origin = setup::begin(workspace, &setup).await.map_err(judged)?;
         for command in &setup.run {
@@ -122,21 +122,26 @@ pub(super) async fn make_ready(
     Ok(Ok((slot, workspace.share_files().await)))
 }
 
-/// The turn among those who need this set-up, and the slot again: while another makes it, builds of others execute. No
-/// run waits for a turn with a slot, so that one with a turn gets a slot in the end.
+/// The turn to make what no other has made, and the slot again. While another makes it, builds of others execute; when
+/// that is done, all who waited copy it at once, without a turn. No run waits for a turn with a slot, so that one with a
+/// turn gets a slot in the end.
 async fn turn(
     drive: &Drive,
-    workspace: &Workspace,
+    workspace: &Arc<Workspace>,
     key: &Key,
     slot: Slot,
-) -> (Slot, OwnedMutexGuard<()>) {
+) -> Result<(Slot, Option<OwnedMutexGuard<()>>), Problem> {
     let turns = drive.shared().setups.turn(&key.all);
     if let Ok(turn) = turns.clone().try_lock_owned() {
-        return (slot, turn);
+        return Ok((slot, Some(turn)));
     }
     drop(slot);
     let turn = turns.lock_owned().await;
-    (drive.take_slot(workspace).await, turn)
+    let turn = match setup::is_kept(workspace, key).await? {
+        true => None,
+        false => Some(turn),
+    };
+    Ok((drive.take_slot(workspace).await, turn))
 }
 
 /// What both made would not be told apart.

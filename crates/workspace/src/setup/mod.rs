@@ -25,6 +25,7 @@ use branchyard_config::{BRANCH_FILE, Setup, crash_point};
 use branchyard_git::verbs::conflicts::Working;
 use branchyard_git::{self as git, IndexFile};
 use branchyard_runtime::disk::{Moment, if_there};
+use kept::KeptSetup;
 pub(crate) use kept::KeptSetups;
 
 /// Where copies are made before they take their places, beside what git keeps of the worktree.
@@ -98,6 +99,8 @@ pub async fn take(workspace: &Arc<Workspace>, setup: &Setup, key: &Key) -> Resul
     let (this, setup, key) = (workspace.clone(), setup.clone(), key.all.clone());
     workspace
         .uninterrupted(async move {
+            // The semaphore is never closed.
+            let _place = this.yard().checkouts.acquire().await;
             let _files = this.files().lock().await;
             this.blocking(move |this| take_now(this, &setup, &key))
                 .await
@@ -107,17 +110,7 @@ pub async fn take(workspace: &Arc<Workspace>, setup: &Setup, key: &Key) -> Resul
 
 fn take_now(workspace: &Workspace, setup: &Setup, key: &str) -> Result<bool, Error> {
     let failed = || Error::io("copy the outputs of the set-up");
-    let kept = &workspace.yard().setups;
-    let found = kept.find(workspace.repo().name(), key).map_err(failed())?;
-    let mut chosen = None;
-    for found in found {
-        let is_open = found.made_at == MadeAt::OpenBranch;
-        if may_take(workspace, &found.made_at)? && (chosen.is_none() || !is_open) {
-            chosen = Some(found);
-        }
-    }
-    let Some(chosen) = chosen.filter(|chosen| fits::has_plenty_beside(workspace, chosen.amount))
-    else {
+    let Some(chosen) = choose(workspace, key)? else {
         return Ok(false);
     };
     clear(workspace, setup)?;
@@ -129,6 +122,7 @@ fn take_now(workspace: &Workspace, setup: &Setup, key: &str) -> Result<bool, Err
     let admin = workspace.worktree().admin();
     build_output::note_begin(admin).map_err(failed())?;
     let copied = copy(workspace, setup, |paths, staging| {
+        let kept = &workspace.yard().setups;
         kept.copy_to(&chosen, paths, staging).map_err(failed())
     });
     build_output::note_end(admin, Timestamp::now()).map_err(failed())?;
@@ -144,6 +138,28 @@ fn take_now(workspace: &Workspace, setup: &Setup, key: &str) -> Result<bool, Err
         });
     })?;
     Ok(true)
+}
+
+/// Of what is kept under `key`, what this branch may have: of two, what is for more branches.
+fn choose(workspace: &Workspace, key: &str) -> Result<Option<KeptSetup>, Error> {
+    let kept = &workspace.yard().setups;
+    let found = kept.find(workspace.repo().name(), key);
+    let mut chosen = None;
+    for found in found.map_err(Error::io("look for the outputs of the set-up"))? {
+        let is_open = found.made_at == MadeAt::OpenBranch;
+        if may_take(workspace, &found.made_at)? && (chosen.is_none() || !is_open) {
+            chosen = Some(found);
+        }
+    }
+    Ok(chosen.filter(|chosen| fits::has_plenty_beside(workspace, chosen.amount)))
+}
+
+/// Whether there is something for [`take`] to copy.
+pub async fn is_kept(workspace: &Arc<Workspace>, key: &Key) -> Result<bool, Error> {
+    let key = key.all.clone();
+    workspace
+        .blocking(move |this| Ok(choose(this, &key)?.is_some()))
+        .await
 }
 
 /// Has `fetch` put the outputs where nobody looks for them, and each in its place once all are whole.
