@@ -96,7 +96,8 @@ pub(super) struct RunOutcome<'a> {
     stdout: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stderr: Option<String>,
-    /// Output or diagnostics were left out: `run_log` and `diagnostics` have all of it.
+    /// Output or diagnostics were left out here: `run_log` and `diagnostics` have all that was kept, and a notice
+    /// `output_limit` says what was not.
     truncated: bool,
     /// Where the output shown ends: `run_wait` and `run_log` go on from there.
     next_cursor: String,

@@ -223,6 +223,13 @@ async fn start_own(yard: &Yard, body: Value) -> String {
     started["run_id"].as_str().unwrap().to_owned()
 }
 
+/// The warnings that a record has.
+fn codes_of(record: &Value) -> Vec<&str> {
+    let warnings = record["warnings"].as_array().into_iter().flatten();
+    let codes = warnings.map(|warning| warning["code"].as_str());
+    codes.map(Option::unwrap).collect()
+}
+
 /// What a caller can make up by itself, as a command and as code.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_caller_makes_up_is_bounded_and_named() {
@@ -266,6 +273,7 @@ async fn what_a_caller_makes_up_is_bounded_and_named() {
             json!({ "script": hungry, "interpreter": "python", "timeout": "1m" }),
         ),
         ("", json!({ "argv": ["sh", "-c", flood] })),
+        ("", json!({ "script": flood, "interpreter": "shell" })),
     ] {
         let run = start_own(&yard, body.clone()).await;
         let record = yard.ended(&run).await;
@@ -273,7 +281,10 @@ async fn what_a_caller_makes_up_is_bounded_and_named() {
         assert!(reason.contains(what), "{body}: {record}");
         assert_eq!(processes_of(&run), [""; 0], "{body}");
         assert!(yard.log(&run).await.len() < 2 << 20, "{body}");
-        assert_eq!(record["state"] == "succeeded", what.is_empty(), "{record}");
+        let is_flood = what.is_empty();
+        assert_eq!(record["state"] == "succeeded", is_flood, "{record}");
+        let is_cut = codes_of(&record).contains(&"output_limit");
+        assert_eq!(is_cut, is_flood, "{record}");
     }
     see_no_harm(&table, &yard).await;
     daemon.stop().await;

@@ -38,6 +38,8 @@ pub struct Recorder {
     kept_aside: Option<Tail>,
     /// Bytes of output that could not be written, and are not told of yet.
     lost: u64,
+    /// Bytes of output that the limit left out, once that is known.
+    left_out: u64,
 }
 
 impl Recorder {
@@ -53,6 +55,7 @@ impl Recorder {
             tail,
             kept_aside: None,
             lost: 0,
+            left_out: 0,
         }
     }
 
@@ -75,6 +78,11 @@ impl Recorder {
     /// Bytes that were lost and are not told of yet.
     pub fn lost(&self) -> u64 {
         self.lost
+    }
+
+    /// Bytes of output between the kept beginning and the kept end, after [`Recorder::finish`].
+    pub fn left_out(&self) -> u64 {
+        self.left_out
     }
 
     /// Writes the gap where the lost output would stand.
@@ -125,7 +133,7 @@ impl Recorder {
     /// Brings the kept tail into the journal, behind a `gap` if anything is missing.
     pub fn finish(&mut self) -> io::Result<()> {
         if self.kept_aside.take().is_some() {
-            recover_tail(&self.dir, &mut self.writer)?;
+            self.left_out = recover_tail(&self.dir, &mut self.writer)?;
         }
         self.tell_lost()
     }
@@ -225,13 +233,15 @@ struct Replay {
 
 /// Brings a tail that was kept aside in `dir` into its journal: the end of [`Recorder::finish`], and
 /// what is left to do for a recorder that went before it. `writer` must have appended nothing of its
-/// own since it was reopened. Does nothing where there is no tail.
-pub fn recover_tail(dir: &Path, writer: &mut Writer) -> io::Result<()> {
+/// own since it was reopened. Does nothing where there is no tail. Returns how many bytes of output are left out
+/// between the journal and the tail.
+pub fn recover_tail(dir: &Path, writer: &mut Writer) -> io::Result<u64> {
     let (replay, done) = (dir.join("tail.replay"), dir.join("tail.done"));
+    let mut left_out = 0;
     if !done.exists() {
         let segments = found(dir)?;
         if segments.is_empty() {
-            return clear(dir);
+            return clear(dir).map(|()| 0);
         }
         let from = match read_json(&replay).ok().flatten() {
             Some(Replay { from }) => from,
@@ -242,10 +252,10 @@ pub fn recover_tail(dir: &Path, writer: &mut Writer) -> io::Result<()> {
             }
         };
         let at = from.min(writer.len());
-        copy(segments, &mut Copying { writer, at })?;
+        left_out = copy(segments, &mut Copying { writer, at })?;
         fs::rename(&replay, &done)?;
     }
-    clear(dir)
+    clear(dir).map(|()| left_out)
 }
 
 /// Appends frames from a place on, passing over those that are there from an earlier attempt: the
@@ -314,23 +324,29 @@ fn open(path: &Path) -> io::Result<Option<Segment>> {
     }))
 }
 
-fn copy(segments: Vec<Segment>, to: &mut Copying<'_>) -> io::Result<()> {
+/// Copies the segments behind a gap, and returns how many bytes of output are left out.
+fn copy(segments: Vec<Segment>, to: &mut Copying<'_>) -> io::Result<u64> {
     let mut segments = segments.into_iter().rev();
     let Some(newest) = segments.next() else {
-        return Ok(());
+        return Ok(0);
     };
     let Label {
         dropped, before, ..
     } = newest.label;
-    match segments.next() {
+    let kept = match segments.next() {
         Some(older) => {
             to.gap(dropped, older.micros)?;
             let kept = copy_output(older, to)?;
             to.gap(before.saturating_sub(kept), newest.micros)?;
+            kept
         }
-        None => to.gap(dropped + before, newest.micros)?,
-    }
-    copy_output(newest, to).map(drop)
+        None => {
+            to.gap(dropped + before, newest.micros)?;
+            0
+        }
+    };
+    copy_output(newest, to)?;
+    Ok(dropped + before.saturating_sub(kept))
 }
 
 /// Copies what a segment holds and returns how many bytes that were.

@@ -85,6 +85,9 @@ pub struct Exit {
     /// Bytes of output that are missing at the end of the journal.
     #[serde(default)]
     pub lost: u64,
+    /// Bytes of output that the limit of a run's output left out.
+    #[serde(default)]
+    pub left_out: u64,
     /// Processor time that all of its processes took.
     #[serde(default)]
     pub cpu: Duration,
@@ -107,6 +110,7 @@ impl Exit {
             exceeded: None,
             unwritten: None,
             lost: 0,
+            left_out: 0,
             cpu: Duration::ZERO,
         }
     }

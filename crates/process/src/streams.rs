@@ -32,6 +32,16 @@ struct Log {
     unwritten: Option<io::Error>,
 }
 
+/// What of the output is not in the journal.
+pub(super) struct Missing {
+    /// Bytes at its end that could not be written.
+    pub(super) lost: u64,
+    /// Bytes that the limit left out.
+    pub(super) left_out: u64,
+    /// Why some could not be written, the first time.
+    pub(super) unwritten: Option<io::Error>,
+}
+
 struct StreamSource {
     stream: Stream,
     /// None once it has ended.
@@ -129,13 +139,16 @@ impl Streams {
         self.log.note(written);
     }
 
-    /// Gives out all that is left. Returns how much is missing at the end of the journal, and why some
-    /// output could not be written, if so.
-    pub(super) fn finish(mut self) -> (u64, Option<io::Error>) {
+    /// Gives out all that is left. Returns what is missing after all.
+    pub(super) fn finish(mut self) -> Missing {
         self.give_out(Redactor::finish);
         let finished = self.log.journal.finish();
         self.log.note(finished);
-        (self.log.journal.lost(), self.log.unwritten)
+        Missing {
+            lost: self.log.journal.lost(),
+            left_out: self.log.journal.left_out(),
+            unwritten: self.log.unwritten,
+        }
     }
 
     fn give_out(&mut self, how: impl Fn(&mut Redactor, &mut Vec<u8>)) {

@@ -289,15 +289,16 @@ impl<'a> Supervised<'a> {
         let outcome = self
             .outcome
             .ok_or_else(|| io::Error::other("the command's end was not seen"))?;
-        let (lost, unwritten) = self.streams.finish();
+        let missing = self.streams.finish();
         Ok(Exit {
             outcome,
             ended_at: Timestamp::now(),
             stopped: self.stopped,
             leaked: self.leaked,
             exceeded: self.exceeded,
-            unwritten: unwritten.map(|error| error.to_string()),
-            lost,
+            unwritten: missing.unwritten.map(|error| error.to_string()),
+            lost: missing.lost,
+            left_out: missing.left_out,
             cpu: self.cpu,
         })
     }

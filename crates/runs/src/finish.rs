@@ -58,7 +58,7 @@ impl Drive {
                 })
                 .await;
                 tracing::warn!(run = %id, processes_ended = ?ended.ok(), "a run has no supervisor any more");
-                self.journal().recover_tail();
+                warn_of_limit(self, self.journal().recover_tail());
             }
             Ending::Refused(_)
             | Ending::CancelledBeforeStart
@@ -237,22 +237,46 @@ impl Drive {
     }
 
     fn tell_of_irregularities(&self, exit: &Exit) {
+        let mut left_out = exit.left_out;
         if let Some(error) = &exit.unwritten {
-            let lost = exit.lost + self.journal().bring_tail();
+            let tail = self.journal().bring_tail();
+            left_out += tail.left_out;
+            let lost = exit.lost + tail.lost;
             if lost > 0 {
                 self.journal().tell_surely(&Event::Gap(Gap { bytes: lost }));
             }
             let message = format!("part of the output could not be written: {error}");
             let warning = Warning::new("output_lost", message);
-            self.journal().tell_surely(&Event::Warning(warning.clone()));
-            self.live().change(|record| record.warnings.push(warning));
+            warn_surely(self, warning);
         }
+        warn_of_limit(self, left_out);
         if exit.leaked {
             self.warn(Warning::new(
                 "output_held_open",
                 "something that the command left behind kept its output open and was ended",
             ));
         }
+    }
+}
+
+/// Warns with the reserve's room if need be.
+fn warn_surely(drive: &Drive, warning: Warning) {
+    let event = Event::Warning(warning.clone());
+    drive.journal().tell_surely(&event);
+    drive.live().change(|record| record.warnings.push(warning));
+}
+
+/// Notes in the record that the limit left out so much of the output. In the journal the supervisor said so, at the
+/// place where it may have begun.
+fn warn_of_limit(drive: &Drive, left_out: u64) {
+    if left_out > 0 {
+        let limit = drive.shared().config.limits.max_output;
+        let message = format!(
+            "the output is longer than what is kept of a run (limits.max_output is {limit}): {left_out} bytes \
+             between its beginning and its end are left out"
+        );
+        let warning = Warning::new("output_limit", message);
+        drive.live().change(|record| record.warnings.push(warning));
     }
 }
 

@@ -18,6 +18,13 @@ pub(super) enum JournalOwner {
     Supervisor(watch::Sender<Extent>),
 }
 
+/// What of a long output is not in the journal, in bytes, once its end was brought there.
+#[derive(Debug, Default)]
+pub(super) struct BroughtTail {
+    pub(super) left_out: u64,
+    pub(super) lost: u64,
+}
+
 /// The journal of one run, whoever writes it now.
 pub(super) struct RunJournal {
     run: RunId,
@@ -65,27 +72,35 @@ impl RunJournal {
         Ok(())
     }
 
-    /// What a supervisor that went had kept aside of a long output.
-    pub(super) fn recover_tail(&self) {
-        if let JournalOwner::Daemon(journal) = &mut *self.owner.lock() {
-            self.note_failure(journal::recover_tail(&self.home, journal));
-        }
-    }
-
-    /// Brings a tail into the journal that its supervisor could not: most likely the disk was full.
-    /// Returns how much of the output is missing after all.
-    pub(super) fn bring_tail(&self) -> u64 {
+    /// What a supervisor that went had kept aside of a long output. Returns how many bytes the limit left out.
+    pub(super) fn recover_tail(&self) -> u64 {
         let JournalOwner::Daemon(journal) = &mut *self.owner.lock() else {
             return 0;
         };
-        let Err(error) = journal::recover_tail(&self.home, journal) else {
-            return 0;
+        let recovered = journal::recover_tail(&self.home, journal);
+        let left_out = recovered.as_ref().ok().copied();
+        self.note_failure(recovered.map(drop));
+        left_out.unwrap_or(0)
+    }
+
+    /// Brings a tail into the journal that its supervisor could not: most likely the disk was full.
+    /// Returns how many bytes the limit left out of the output, or how many are lost after all.
+    pub(super) fn bring_tail(&self) -> BroughtTail {
+        let JournalOwner::Daemon(journal) = &mut *self.owner.lock() else {
+            return BroughtTail::default();
+        };
+        let error = match journal::recover_tail(&self.home, journal) {
+            Ok(left_out) => return BroughtTail { left_out, lost: 0 },
+            Err(error) => error,
         };
         tracing::warn!(run = %self.run, %error, "the end of an output is given up");
         let given_up = journal::give_up_tail(&self.home, &self.path);
         let lost = given_up.as_ref().ok().copied();
         self.note_failure(given_up.map(drop));
-        lost.unwrap_or(0)
+        BroughtTail {
+            left_out: 0,
+            lost: lost.unwrap_or(0),
+        }
     }
 
     /// As [`RunJournal::tell`], with the reserve's room if need be.

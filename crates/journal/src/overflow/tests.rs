@@ -128,6 +128,7 @@ proptest! {
         prop_assert!(found.output.len() <= 3000 + 2 * TAIL);
         let after_gap = found.gaps.first().map_or(found.output.len(), |gap| found.output.len() - gap.0);
         prop_assert!(after_gap >= TAIL.min(all.len()), "{}", after_gap);
+        prop_assert_eq!(recorder.left_out(), found.gaps.iter().map(|gap| gap.1).sum::<u64>());
         prop_assert!(found.frames.is_sorted_by_key(|frame| frame.1), "times are those of the output");
         prop_assert_eq!(files(&dir), Vec::<String>::new());
     }
@@ -149,7 +150,7 @@ fn micros(time: SystemTime) -> u64 {
     u64::try_from(since.as_micros()).unwrap()
 }
 
-fn recover(dir: &TempDir) -> io::Result<()> {
+fn recover(dir: &TempDir) -> io::Result<u64> {
     let (mut writer, _) = Writer::reopen(&dir.path().join("journal"))?;
     recover_tail(dir.path(), &mut writer)
 }
@@ -159,7 +160,7 @@ fn another_process_brings_in_the_tail_of_one_that_went() {
     for (len, missing) in [(100, 0), (3500, 0), (4500, 0), (5500, 1000), (9900, 5000)] {
         let (dir, all) = crashed(len);
         let crashed_at = micros(SystemTime::now());
-        recover(&dir).unwrap();
+        assert_eq!(recover(&dir).unwrap(), missing);
         let found = read(dir.path());
         assert_exact(&found, &all);
         assert!(
