@@ -256,6 +256,7 @@ impl Drive {
                 "something that the command left behind kept its output open and was ended",
             ));
         }
+        warn_of_full_disk(self, exit);
     }
 }
 
@@ -264,6 +265,25 @@ fn warn_surely(drive: &Drive, warning: Warning) {
     let event = Event::Warning(warning.clone());
     drive.journal().tell_surely(&event);
     drive.live().change(|record| record.warnings.push(warning));
+}
+
+/// A command need not say that it failed for want of room, so a failure beside a full disk does.
+fn warn_of_full_disk(drive: &Drive, exit: &Exit) {
+    let failed = match exit.outcome {
+        Outcome::Code(code) => code != 0,
+        Outcome::Signal(_) => true,
+        Outcome::NotStarted(_) => false,
+    };
+    // One that was stopped says why.
+    if !failed || exit.stopped.is_some() {
+        return;
+    }
+    if let Some(shortage) = drive.shared().margin.shortage() {
+        let message = format!(
+            "the disk is full or nearly so, which may be why the command failed: {shortage}"
+        );
+        warn_surely(drive, Warning::new("disk_full", message));
+    }
 }
 
 /// Notes in the record that the limit left out so much of the output. In the journal the supervisor said so, at the
