@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::process_table::see_all_at_work;
-use crate::support::{Binary, Options, PATIENCE, Table, Yard, json_of, processes_in, processes_of};
+use crate::support::{
+    Agent, Binary, Options, PATIENCE, Table, Yard, json_of, processes_in, processes_of,
+};
 
 const LIMIT: usize = 60;
 /// Its supervisor, and what there is of a sandbox.
@@ -285,6 +287,49 @@ async fn what_a_caller_makes_up_is_bounded_and_named() {
         assert_eq!(record["state"] == "succeeded", is_flood, "{record}");
         let is_cut = codes_of(&record).contains(&"output_limit");
         assert_eq!(is_cut, is_flood, "{record}");
+    }
+    // The same as code of an agent, which holds each answer to 20,000 bytes itself.
+    let agent = Agent::with(&yard, &[("branchyard-toolsets", "build,code")]);
+    let ended = ["failed", "signalled"];
+    for (what, states, language, code, timeout) in [
+        (
+            "max_processes",
+            ["timed_out", "failed"],
+            "bash",
+            shells,
+            "2s",
+        ),
+        (
+            "longer than 1s",
+            ["timed_out"; 2],
+            "python",
+            "while True: pass",
+            "1s",
+        ),
+        ("max_memory", ended, "python", hungry, "1m"),
+        ("output_limit", ["succeeded"; 2], "shell", flood, "1m"),
+    ] {
+        let asked = json!({
+            "repo": "demo", "branch": "main", "language": language, "code": code, "timeout": timeout,
+        });
+        let mut told = agent.call("execute_code", asked).await;
+        while told["ended"] == false {
+            let on = json!({ "run_id": told["run_id"], "cursor": told["next_cursor"] });
+            told = agent.call("run_wait", on).await;
+        }
+        assert!(
+            states.iter().any(|state| told["state"] == *state),
+            "{what}: {told}"
+        );
+        let is_flood = what == "output_limit";
+        let named = match is_flood {
+            true => told["notices"].to_string(),
+            false => told["reason"].to_string(),
+        };
+        assert!(named.contains(what), "{told}");
+        assert!(!is_flood || told["truncated"] == true, "{told}");
+        let run = told["run_id"].as_str().unwrap();
+        assert_eq!(processes_of(run), [""; 0], "{what}");
     }
     see_no_harm(&table, &yard).await;
     daemon.stop().await;
