@@ -1,6 +1,7 @@
 //! What agents write and run.
 
 mod background;
+mod environments;
 mod exec;
 mod files;
 mod identity;
