@@ -1,6 +1,7 @@
 //! Code environments that commands run in: made when they are first used, and installed into.
 
 use std::ffi::OsStr;
+use std::path::Path;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -24,7 +25,7 @@ use branchyard_workspace::{Workspace, files};
 pub struct InstallRequest {
     /// Names with versions, such as `requests==2.32.3`.
     pub packages: Vec<String>,
-    /// In place of packages: a file of the workspace that lists them, such as requirements.txt, or uv.lock for uv.
+    /// In place of packages: a file of the workspace that lists them, such as requirements.txt, or a project's uv.lock for uv.
     pub file: Option<String>,
     /// The code environment; `default`, which is a venv where it was not configured.
     pub code_env: Option<String>,
@@ -91,6 +92,9 @@ pub async fn install(
     .exec()
 }
 
+/// The file from which uv installs a whole project.
+const UV_LOCK: &str = "uv.lock";
+
 enum What {
     Packages(Vec<String>),
     File(String),
@@ -98,7 +102,8 @@ enum What {
 
 fn argv_to_install(env: &CodeEnv, dir: &str, what: What) -> Result<Vec<String>, Problem> {
     let python = format!("{dir}/bin/python");
-    let lock = matches!(&what, What::File(file) if file.ends_with("uv.lock"));
+    let is_lock = |file: &String| Path::new(file).file_name() == Some(OsStr::new(UV_LOCK));
+    let lock = matches!(&what, What::File(file) if is_lock(file));
     let command: Vec<&str> = match (env.kind, lock) {
         (EnvKind::None, _) => {
             let detail = format!(
@@ -123,7 +128,13 @@ fn argv_to_install(env: &CodeEnv, dir: &str, what: What) -> Result<Vec<String>, 
     let mut argv: Vec<_> = command.into_iter().map(str::to_owned).collect();
     match what {
         What::Packages(packages) => argv.extend(packages),
-        What::File(_) if lock && env.kind == EnvKind::Uv => {}
+        What::File(file) if lock && env.kind == EnvKind::Uv => {
+            // Its project is where it is, which need not be the top of the workspace.
+            let project = Path::new(&file).parent().map(Path::to_string_lossy);
+            if let Some(project) = project.filter(|project| !project.is_empty()) {
+                argv.extend(["--project".to_owned(), format!("./{project}")]);
+            }
+        }
         What::File(file) => {
             let option = if env.kind == EnvKind::Conda {
                 "--file"
@@ -261,10 +272,33 @@ mod tests {
                 "https://evil.example/r.txt",
                 "--pre",
                 "deep/requirements.txt",
+                "myuv.lock",
+                "deep/myuv.lock",
             ] {
                 let argv = argv_to_install(&env, "/env", What::File(file.to_owned())).unwrap();
                 assert_eq!(argv.last().unwrap(), &format!("./{file}"));
+                assert!(!argv.contains(&"sync".to_owned()), "{argv:?}");
             }
+        }
+    }
+
+    #[test]
+    fn a_lock_file_of_uv_is_that_of_its_own_project() {
+        let env = CodeEnv {
+            name: "default".to_owned(),
+            kind: EnvKind::Uv,
+            python: None,
+        };
+        for (file, project) in [
+            ("uv.lock", None),
+            ("sub/uv.lock", Some("./sub")),
+            ("--deep/er/uv.lock", Some("./--deep/er")),
+        ] {
+            let argv = argv_to_install(&env, "/env", What::File(file.to_owned())).unwrap();
+            assert_eq!(argv[..3], ["uv", "sync", "--frozen"]);
+            let at = argv.iter().position(|word| word == "--project");
+            let named = at.map(|at| argv[at + 1].as_str());
+            assert_eq!(named, project, "{argv:?}");
         }
     }
 }
