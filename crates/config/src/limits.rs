@@ -102,7 +102,8 @@ pub struct Limits {
     #[serde(deserialize_with = "positive")]
     #[schemars(extend("example" = "2h"))]
     pub max_cpu_per_day_per_workspace: Option<Duration>,
-    /// What one workspace may take of the disk, with its code environments. Beyond it, its runs are ended.
+    /// What one workspace may take of the disk, with its code environments. Beyond it, its runs are ended, and
+    /// changes that make a file larger are refused.
     #[schemars(extend("example" = "20GB"))]
     pub max_disk_per_workspace: Option<ByteSize>,
 }

@@ -45,6 +45,7 @@ mod written;
 pub use groups::{LiveGroup, group_not_found};
 pub use live::Live;
 pub use look::run_not_found;
+pub use meter::check_disk;
 pub use open::{OnDisk, Runs};
 pub use request::{RunBody, RunRequest, Sync, TEST_TASK};
 pub use sandbox::SandboxReport;

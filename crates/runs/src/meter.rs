@@ -149,15 +149,19 @@ impl Quota {
     }
 }
 
-/// Why the workspace may not take more.
-fn too_large(taken: &Taken, most: ByteSize) -> Option<String> {
+/// Why the workspace may not take so many bytes more.
+fn too_large(taken: &Taken, more: u64, most: ByteSize) -> Option<String> {
     let limit = format!("limits.max_disk_per_workspace is {most}");
     match taken {
-        Ok(bytes) if *bytes <= most.as_u64() => None,
+        Ok(bytes) if bytes.saturating_add(more) <= most.as_u64() => None,
         Ok(bytes) => {
             let bytes = ByteSize::bytes(*bytes);
+            let added = match more {
+                0 => String::new(),
+                more => format!(", and up to {} are added", ByteSize::bytes(more)),
+            };
             Some(format!(
-                "the workspace takes up {bytes} of the disk: {limit}"
+                "the workspace takes up {bytes} of the disk{added}: {limit}"
             ))
         }
         Err(why) => Some(format!(
@@ -187,17 +191,17 @@ pub(super) fn check_usage(
     Ok(())
 }
 
-/// Whether the workspace may take more of the disk.
-pub(super) async fn check_disk(runs: &Runs, workspace: &Arc<Workspace>) -> Result<(), Problem> {
+/// Whether the workspace may take more of the disk: `more` bytes, where that is known.
+pub async fn check_disk(runs: &Runs, workspace: &Arc<Workspace>, more: u64) -> Result<(), Problem> {
     let Some(most) = runs.inner().config.limits.max_disk_per_workspace else {
         return Ok(());
     };
     let usual = disk_use(runs, workspace, Freshness::Usual).await;
-    if too_large(&usual, most).is_none() {
+    if too_large(&usual, more, most).is_none() {
         return Ok(());
     }
     let now = disk_use(runs, workspace, Freshness::Now).await;
-    let Some(detail) = too_large(&now, most) else {
+    let Some(detail) = too_large(&now, more, most) else {
         return Ok(());
     };
     Err(Problem::new(ErrorKind::Conflict, "workspace_too_large", detail)
@@ -267,7 +271,7 @@ async fn end_what_fills_its_workspace(runs: &Runs) {
                 continue;
             };
             let taken = disk_use(runs, &workspace, Freshness::Usual).await;
-            if let Some(reason) = too_large(&taken, most) {
+            if let Some(reason) = too_large(&taken, 0, most) {
                 live.viewers().stop(&reason);
             }
         }

@@ -105,7 +105,7 @@ impl Runs {
         self.check_branch(&repo, &workspace, asked_at).await?;
         let is_counted = spec.kind != RunKind::Git;
         if is_counted {
-            meter::check_disk(self, &workspace).await?;
+            meter::check_disk(self, &workspace, 0).await?;
         }
         let (coalesce, supersede) = (request.body().coalesce, request.body().supersede);
         if request.joins_own()

@@ -85,6 +85,81 @@ async fn a_run_that_takes_all_processor_time_is_ended_and_says_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_processor_time_of_one_workspace_is_no_others() {
+    let mut yard = yard("max_cpu_per_day_per_workspace = \"1s\"");
+    yard.start().await;
+    let body = json!({ "argv": ["sh", "-c", "while :; do :; done"], "timeout": "60s" });
+    let events = yard.run("exec", BRANCH, body.clone()).await;
+    let end = &events.last().unwrap().data;
+    assert_eq!(end["state"], "cancelled", "{end}");
+    let reason = end["reason"].as_str().unwrap();
+    assert!(
+        reason.contains("limits.max_cpu_per_day_per_workspace is 1s"),
+        "{reason}"
+    );
+    let (status, code, detail) = refused(&yard, EXEC, body).await;
+    assert_eq!((status, code.as_str()), (429, "used_up"));
+    assert!(detail.contains("the workspace of feature"), "{detail}");
+    let other = yard.make("main", &["who"]).await;
+    assert_eq!(other.last().unwrap().data["state"], "succeeded");
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_are_not_written_beyond_what_a_workspace_may_take() {
+    let mut yard = yard("max_disk_per_workspace = \"512KiB\"");
+    yard.start().await;
+    let verb = |name: &str| format!("/api/repos/demo/branches/{BRANCH}/{name}");
+    let write = async |path: &str, size: usize| {
+        let body = json!({ "path": path, "content": "x".repeat(size), "mode": "overwrite" });
+        yard.post(&verb("write_file"), body).await
+    };
+    // What is known to be too much before it is there.
+    let (status, problem) = problem_of(write("large", 600 << 10).await).await;
+    let code = problem["code"].as_str();
+    assert_eq!((status, code), (409, Some("workspace_too_large")));
+    let detail = problem["detail"].as_str().unwrap();
+    assert!(
+        detail.contains("limits.max_disk_per_workspace is 512KiB"),
+        "{detail}"
+    );
+    assert!(!yard.workspace(BRANCH).join("large").exists());
+    assert!(write("small", 1).await.status().is_success());
+
+    let full = yard.workspace(BRANCH).join("full");
+    std::fs::write(&full, "x".repeat(2 << 20)).unwrap();
+    let has_room = async || write("small", 1).await.status().is_success();
+    let noticed = async { while has_room().await {} };
+    tokio::time::timeout(PATIENCE, noticed).await.unwrap();
+    let patch = "--- /dev/null\n+++ b/more\n@@ -0,0 +1 @@\n+more\n";
+    let edit =
+        |old: &str, new: &str| json!({ "path": "name.txt", "edits": [{ "old": old, "new": new }] });
+    for (name, body) in [
+        ("apply_patch", json!({ "patch": patch })),
+        ("edit_file", edit("main", "a longer name")),
+    ] {
+        let (status, code, detail) = refused(&yard, &verb(name), body).await;
+        assert_eq!((status, code.as_str()), (409, "workspace_too_large"));
+        assert!(detail.contains("max_disk_per_workspace"), "{detail}");
+    }
+    // What makes room is done, and then there is some.
+    for (name, body) in [
+        ("edit_file", edit("main", "m")),
+        (
+            "move_file",
+            json!({ "from": "name.txt", "to": "moved.txt" }),
+        ),
+        ("delete_file", json!({ "path": "full" })),
+    ] {
+        yard.post_json(&verb(name), body).await;
+    }
+    assert!(!full.exists());
+    let free = async { while !has_room().await {} };
+    tokio::time::timeout(PATIENCE, free).await.unwrap();
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_fills_its_workspace_is_ended_and_says_so() {
     let mut yard = yard("max_disk_per_workspace = \"20MiB\"");
     yard.start().await;

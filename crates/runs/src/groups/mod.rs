@@ -170,7 +170,7 @@ async fn start_new_group(
     this.check_queue(principal, branches.len())?;
     for branch in &branches {
         let workspace = this.inner().workspaces.get(&repo, branch);
-        meter::check_disk(this, &workspace).await?;
+        meter::check_disk(this, &workspace, 0).await?;
     }
     let members = branches.into_iter().map(|branch| Member {
         branch,

@@ -85,6 +85,13 @@ impl Request {
         }
         Ok(())
     }
+
+    /// By how many bytes the file grows; more where a text is there more than once.
+    pub fn grows_by(&self) -> usize {
+        let edits = self.edits.iter().filter(|_| !self.dry_run);
+        let longer = edits.map(|edit| edit.new.len().saturating_sub(edit.old.len()));
+        longer.sum()
+    }
 }
 
 pub async fn edit_file(editor: Editor, request: Request) -> Result<Edited, Error> {
