@@ -201,6 +201,27 @@ async fn an_argument_that_is_wrong_or_missing_is_named() {
 }
 
 #[tokio::test]
+async fn the_loop_of_a_test_first_is_taught_to_agents_that_write_code() {
+    let mut yard = Yard::new().await;
+    let main = json!({ "repo": "demo", "branch": "main" });
+    for (sets, is_there) in [("code", true), ("build", false)] {
+        let agent = Agent::with(&yard, &[("branchyard-toolsets", sets)]);
+        let listed = agent.request("prompts/list", json!({})).await.unwrap();
+        let prompts = listed["prompts"].as_array().unwrap();
+        let has = prompts.iter().any(|prompt| prompt["name"] == "test_first");
+        assert_eq!(has, is_there, "{sets}: {listed}");
+        let prompt = agent.prompt("test_first", main.clone()).await;
+        assert_eq!(prompt.is_ok(), is_there, "{sets}: {prompt:?}");
+        let Ok(text) = prompt else {
+            continue;
+        };
+        assert_says(&text, &["repo demo, branch main", "`write_file`"]);
+        assert_says(&text, &["`exec`", "`install_dependencies`", "`git_push`"]);
+    }
+    yard.stop().await;
+}
+
+#[tokio::test]
 async fn what_is_left_to_do_is_told_by_the_state_of_the_workspace() {
     let mut yard = Yard::new().await;
     let head = yard.origin.head();
