@@ -38,6 +38,11 @@ class Total(unittest.TestCase):
         self.assertEqual(total([1, 2, 3]), 6)
 ";
 
+/// The agent whose second test runs until it is let go on.
+const GATED: usize = 0;
+const GATE: &str =
+    "touch begun; while [ ! -e open ]; do sleep 0.05; done; exec python3 -m unittest -q";
+
 #[tokio::test(flavor = "multi_thread")]
 async fn eight_agents_go_from_a_failing_test_to_a_push_over_a_kill() {
     let mut yard = contained("");
@@ -52,7 +57,12 @@ async fn eight_agents_go_from_a_failing_test_to_a_push_over_a_kill() {
             again(call("write_file", &of, file), "")
         };
         let run = |key: &str| {
-            let tests = json!({ "argv": ["python3", "-m", "unittest", "-q"], "idempotency_key": format!("{key}-{number}") });
+            let argv = match (key, number) {
+                ("after", GATED) => json!(["sh", "-c", GATE]),
+                _ => json!(["python3", "-m", "unittest", "-q"]),
+            };
+            let key = format!("{key}-{number}");
+            let tests = json!({ "argv": argv, "idempotency_key": key, "wait": 50 });
             again(call("exec", &of, tests), "")
         };
         let steps = vec![
@@ -84,8 +94,23 @@ async fn eight_agents_go_from_a_failing_test_to_a_push_over_a_kill() {
         )
     };
     until("one arrived", || !arrived().is_empty()).await;
+    let gated = branch(&GATED.to_string());
+    let workspace = yard.workspace(&gated);
+    until("a test runs", || workspace.join("begun").exists()).await;
+    let path = format!("/api/runs?kind=exec&repo=demo&branch={gated}&limit=1");
+    let running = yard.get_json(&path).await["items"][0].clone();
+    assert_eq!(running["state"], "running", "{running}");
     daemon.kill().await;
+    let pushed = arrived();
+    assert!(
+        !pushed.lines().any(|branch| branch == gated),
+        "one has pushed nothing yet: {pushed}"
+    );
     daemon = start(&mut yard).await;
+    std::fs::write(workspace.join("open"), "").unwrap();
+    // The command that ran over the kill is the one that ends.
+    let ended = yard.ended(running["run_id"].as_str().unwrap()).await;
+    assert_eq!(ended["state"], "succeeded", "{ended}");
     while let Some(report) = clients.join_next().await {
         let report = report.unwrap();
         let (failed, passed) = (text(&report[2]), text(&report[4]));
