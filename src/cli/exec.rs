@@ -51,6 +51,9 @@ pub(crate) struct Args {
     /// Add a variable to the command's environment; may be repeated
     #[arg(long = "env", value_name = "KEY=VALUE", value_parser = values::variable)]
     env: Vec<(String, String)>,
+    /// The code environment whose programs come first in its PATH [default: the one called default, if there is one]
+    #[arg(long, value_name = "NAME")]
+    code_env: Option<String>,
     /// Go without the set-up of the repo, as to mend what makes that fail
     #[arg(long)]
     without_setup: bool,
@@ -109,6 +112,7 @@ pub(super) async fn run(context: &Context, args: Args) -> Result<u8, Failure> {
         interpreter: args.interpreter,
         stdin: stdin.transpose()?,
         env: args.env.into_iter().collect(),
+        code_env: args.code_env,
         timeout: args.timeout,
         detach: args.detach,
         ..RunBody::default()

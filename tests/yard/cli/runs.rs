@@ -1,5 +1,7 @@
 //! Runs from the shell: output as it came, exit codes, Ctrl-C, and finding a run again.
 
+use std::os::unix::fs::PermissionsExt;
+
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -190,6 +192,37 @@ async fn a_command_in_the_background_is_left_once_it_is_ready() {
     cli(&yard, &ends).await.refused(1, &words[1..]);
     let unready = ["exec", "--ready-port", "80", "demo", "main", "true"];
     cli(&yard, &unready).await.refused(2, &["--background"]);
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_runs_in_the_code_environment_that_is_named() {
+    let mut yard = Yard::asleep(Options::default());
+    let dir = yard.dir.path().to_owned();
+    let conda = dir.join("conda");
+    std::fs::write(&conda, "#!/bin/sh\nmkdir -p \"$5\"\n").unwrap();
+    std::fs::set_permissions(&conda, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", dir.display());
+    yard.configure(Options {
+        tables: format!("[code]\nwithout_sandbox = true\n[build]\npath = {path:?}\n"),
+        ..Options::default()
+    });
+    yard.start().await;
+    let science = json!({ "action": "configure", "name": "science", "kind": "conda" });
+    yard.post_json("/api/repos/demo/branches/main/code_env", science)
+        .await;
+    let say = ["demo", "main", "sh", "-c", "echo \"<$CONDA_PREFIX>\""];
+    let named = [&["exec", "--code-env", "science"][..], &say].concat();
+    let said = cli(&yard, &named).await.ok();
+    assert!(
+        said.text().ends_with("/branchyard-envs/science>\n"),
+        "{said:?}"
+    );
+    let said = cli(&yard, &[&["exec"][..], &say].concat()).await.ok();
+    assert_eq!(said.text(), "<>\n");
+    let other = [&["exec", "--code-env", "other"][..], &say].concat();
+    let words = ["no code environment named \"other\""];
+    cli(&yard, &other).await.refused(125, &words);
     yard.stop().await;
 }
 
