@@ -260,6 +260,29 @@ async fn what_makes_no_sense_and_what_is_too_many_is_refused() {
     yard.stop().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_port_of_a_network_of_its_own_is_not_waited_for() {
+    let mut yard = Yard::asleep(Options {
+        tables: "[sandbox]\nprofile = \"strict\"\n".to_owned(),
+        ..Options::default()
+    });
+    yard.origin.push(BRANCH);
+    yard.start().await;
+    let port = free_port();
+    let body = json!({ "argv": ["sleep", "60"], "background": true, "ready": { "port": port } });
+    let (status, problem) = problem_of(yard.post(PATH, body).await).await;
+    assert_eq!(
+        (status, problem["field"].as_str()),
+        (422, Some("ready.port")),
+        "{problem}"
+    );
+    let detail = problem["detail"].as_str().unwrap();
+    assert!(detail.contains("a network of their own"), "{detail}");
+    let runs = yard.get_json("/api/runs?kind=exec").await;
+    assert_eq!(runs["items"], json!([]), "none was started");
+    yard.stop().await;
+}
+
 /// What is made while it is at work may be its doing as well as another command's.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_it_makes_beside_another_command_is_work() {

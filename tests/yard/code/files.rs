@@ -199,6 +199,7 @@ async fn of_many_writers_of_one_file_none_is_lost() {
     for writer in 0..32 {
         let (yard, mut hash) = (yard_ref.clone(), made["sha256"].clone());
         writers.spawn(async move {
+            let mut refused = 0_u32;
             let own = json!({ "path": format!("own/{writer}"), "content": writer.to_string() });
             yard.changed("write_file", own).await;
             loop {
@@ -206,15 +207,18 @@ async fn of_many_writers_of_one_file_none_is_lost() {
                     "path": "log", "content": format!("{writer}\n"), "mode": "append", "expected": hash,
                 });
                 match yard.change("write_file", add).await {
-                    (200, _) => break,
+                    (200, _) => break refused,
                     (409, problem) => assert_eq!(problem["code"], "stale"),
                     (status, problem) => panic!("{status}: {problem}"),
                 }
+                refused += 1;
                 hash = yard.changed("read_file", json!({ "path": "log" })).await["sha256"].clone();
             }
         });
     }
-    writers.join_all().await;
+    // All of them saw the same empty file first, and one alone wrote to that.
+    let refused = writers.join_all().await;
+    assert!(refused.iter().sum::<u32>() >= 31, "{refused:?}");
     let mut lines: Vec<u32> = yard_ref
         .content("log")
         .lines()
@@ -229,6 +233,39 @@ async fn of_many_writers_of_one_file_none_is_lost() {
         );
     }
     std::sync::Arc::into_inner(yard_ref).unwrap().stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_is_too_large_is_not_changed() {
+    const MOST: u64 = 16 << 20;
+    let mut yard = yard().await;
+    yard.changed("write_file", json!({ "path": "plain", "content": "" }))
+        .await;
+    for (size, status) in [(MOST + 1, 400), (MOST, 422)] {
+        let large = yard.workspace(BRANCH).join("large");
+        let file = std::fs::File::create(&large).unwrap();
+        file.set_len(size).unwrap();
+        let mut changes = vec![(
+            "write_file",
+            json!({ "path": "large", "content": "x", "mode": "append" }),
+        )];
+        // One that is as large as may be can be made smaller.
+        if size > MOST {
+            let edit =
+                json!({ "path": "large", "edits": [{ "old": "\0", "new": "x", "all": true }] });
+            changes.push(("edit_file", edit));
+            let smaller = json!({ "path": "large", "content": "x", "mode": "overwrite" });
+            changes.push(("write_file", smaller));
+        }
+        for (verb, body) in changes {
+            let (found, problem) = yard.change(verb, body).await;
+            assert_eq!(found, status, "{verb}: {problem}");
+            let detail = problem["detail"].as_str().unwrap();
+            assert!(detail.contains("more than 16777216 bytes"), "{detail}");
+        }
+        assert_eq!(std::fs::metadata(&large).unwrap().len(), size);
+    }
+    yard.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
