@@ -1,0 +1,165 @@
+//! What is wrong with a workflow file, and where.
+
+use serde::{Deserialize, Serialize};
+
+use crate::yaml::LineIndex;
+
+/// More problems of one file are not reported.
+pub const MAX_FAULTS: usize = 100;
+
+/// The kinds of refusal; each is the code of a problem document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FaultCode {
+    /// The file breaks a rule: it would be wrong anywhere, or names something that does not exist.
+    WorkflowInvalid,
+    /// A step uses an action that this daemon does not have.
+    ActionNotSupported,
+    /// Valid, but its machinery is not built yet.
+    NotSupportedYet,
+    /// A text from outside would become a part of a script.
+    UnsafeInterpolation,
+}
+
+/// A refusal or a warning about one place of a workflow file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkflowFault {
+    pub code: FaultCode,
+    pub file: String,
+    /// From 1.
+    pub line: usize,
+    /// From 1, in characters.
+    pub column: usize,
+    pub message: String,
+}
+
+impl FaultCode {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::WorkflowInvalid => "workflow_invalid",
+            Self::ActionNotSupported => "action_not_supported",
+            Self::NotSupportedYet => "not_supported_yet",
+            Self::UnsafeInterpolation => "unsafe_interpolation",
+        }
+    }
+}
+
+impl std::fmt::Display for WorkflowFault {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            code,
+            file,
+            line,
+            column,
+            message,
+        } = self;
+        write!(
+            formatter,
+            "{file}:{line}:{column}: {message} ({})",
+            code.name()
+        )
+    }
+}
+
+/// Gathers the problems of one file.
+#[derive(Debug)]
+pub(crate) struct FaultList<'f> {
+    file: &'f str,
+    lines: &'f LineIndex,
+    refusals: Vec<WorkflowFault>,
+    warnings: Vec<WorkflowFault>,
+}
+
+impl<'f> FaultList<'f> {
+    pub(crate) fn new(file: &'f str, lines: &'f LineIndex) -> Self {
+        Self {
+            file,
+            lines,
+            refusals: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Refuses what stands at this byte of the text.
+    pub(crate) fn refuse(&mut self, code: FaultCode, at: usize, message: impl Into<String>) {
+        let fault = self.fault(code, at, message.into());
+        if !self.refusals.contains(&fault) {
+            self.refusals.push(fault);
+        }
+    }
+
+    pub(crate) fn invalid(&mut self, at: usize, message: impl Into<String>) {
+        self.refuse(FaultCode::WorkflowInvalid, at, message);
+    }
+
+    pub(crate) fn warn(&mut self, code: FaultCode, at: usize, message: impl Into<String>) {
+        let fault = self.fault(code, at, message.into());
+        self.warnings.push(fault);
+    }
+
+    pub(crate) fn lines(&self) -> &LineIndex {
+        self.lines
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.refusals.len() >= MAX_FAULTS
+    }
+
+    /// The warnings if nothing was refused, else the refusals, both in order of their lines.
+    pub(crate) fn finish(self) -> Result<Vec<WorkflowFault>, Vec<WorkflowFault>> {
+        let in_order = |mut faults: Vec<WorkflowFault>| {
+            faults.sort_by_key(|fault| (fault.line, fault.column));
+            faults.truncate(MAX_FAULTS);
+            faults
+        };
+        if self.refusals.is_empty() {
+            Ok(in_order(self.warnings))
+        } else {
+            Err(in_order(self.refusals))
+        }
+    }
+
+    fn fault(&self, code: FaultCode, at: usize, message: String) -> WorkflowFault {
+        let (line, column) = self.lines.place(at);
+        WorkflowFault {
+            code,
+            file: self.file.to_owned(),
+            line,
+            column,
+            message,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_are_in_order_once_each_and_bounded() {
+        let lines = LineIndex::new("a\nb\n");
+        let mut faults = FaultList::new("ci.yml", &lines);
+        faults.invalid(2, "second");
+        faults.invalid(0, "first");
+        faults.invalid(0, "first");
+        let found = faults.finish().unwrap_err();
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[0].to_string(), "ci.yml:1:1: first (workflow_invalid)");
+        assert_eq!((found[1].line, found[1].column), (2, 1));
+
+        let mut faults = FaultList::new("ci.yml", &lines);
+        for number in 0..300 {
+            faults.invalid(0, number.to_string());
+        }
+        assert!(faults.is_full());
+        assert_eq!(faults.finish().unwrap_err().len(), MAX_FAULTS);
+    }
+
+    #[test]
+    fn warnings_refuse_nothing() {
+        let lines = LineIndex::new("");
+        let mut faults = FaultList::new("ci.yml", &lines);
+        faults.warn(FaultCode::ActionNotSupported, 9, "skipped");
+        assert_eq!(faults.finish().unwrap().len(), 1);
+    }
+}

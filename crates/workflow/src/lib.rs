@@ -1,0 +1,19 @@
+//! Workflow files: a strict subset of GitHub Actions, as docs/PIPELINES.md says. No I/O happens here.
+
+mod check;
+mod event;
+mod expression;
+mod fault;
+mod glob;
+mod read;
+mod workflow;
+mod yaml;
+
+pub use event::{EventKind, WorkflowEvent};
+pub use expression::{
+    EvalContext, ExprFault, ExprObject, ExprValue, HashFiles, JobStatus, condition, evaluate,
+    is_plain, render,
+};
+pub use fault::{FaultCode, MAX_FAULTS, WorkflowFault};
+pub use read::{JobExtras, KeySupport, RetryRule, SupportRow, support_table};
+pub use workflow::{Workflow, WorkflowOptions, check};

@@ -1,0 +1,27 @@
+//! A file into its model: which keys it has, and whether each has a value of the right kind.
+
+mod actions;
+mod concurrency;
+mod extras;
+mod file;
+mod job;
+mod keys;
+mod labels;
+mod model;
+mod reader;
+mod step;
+mod strategy;
+mod suggest;
+mod triggers;
+
+pub(crate) use actions::BuiltIn;
+pub use extras::{JobExtras, RetryRule};
+pub(crate) use file::{MAX_JOBS, read_file};
+pub use keys::{KeySupport, SupportRow, support_table};
+pub(crate) use labels::is_linux;
+pub(crate) use model::{
+    AxisModel, ConcurrencyModel, DefaultsModel, FileModel, InputKind, InputModel, JobModel,
+    MatrixModel, StepBody, StepModel, StrategyModel, TextAt, TriggerModel,
+};
+pub(crate) use reader::Reader;
+pub(crate) use suggest::suggestion;

@@ -1,0 +1,142 @@
+//! A file as it was read. Texts keep their place, and their expressions are not looked at yet.
+
+use super::actions::BuiltIn;
+use super::extras::JobExtras;
+use crate::event::EventKind;
+use crate::yaml::YamlNode;
+
+/// A text, and the byte of the file at which it is written.
+#[derive(Debug, Clone)]
+pub(crate) struct TextAt {
+    pub text: String,
+    pub at: usize,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct FileModel {
+    pub name: Option<TextAt>,
+    pub run_name: Option<TextAt>,
+    pub triggers: Vec<TriggerModel>,
+    pub inputs: Vec<InputModel>,
+    pub env: Vec<(TextAt, TextAt)>,
+    pub defaults: DefaultsModel,
+    pub concurrency: Option<ConcurrencyModel>,
+    pub jobs: Vec<JobModel>,
+}
+
+#[derive(Debug)]
+pub(crate) struct TriggerModel {
+    pub kind: EventKind,
+    /// With the pattern lists as they are written: none is not the same as an empty one.
+    pub branches: Option<Vec<TextAt>>,
+    pub branches_ignore: Option<Vec<TextAt>>,
+    pub tags: Option<Vec<TextAt>>,
+    pub tags_ignore: Option<Vec<TextAt>>,
+    pub paths: Option<Vec<TextAt>>,
+    pub paths_ignore: Option<Vec<TextAt>>,
+    pub types: Option<Vec<TextAt>>,
+    pub crons: Vec<(String, Option<String>)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum InputKind {
+    Text,
+    Flag,
+    Number,
+    Choice,
+}
+
+#[derive(Debug)]
+pub(crate) struct InputModel {
+    pub name: TextAt,
+    pub kind: InputKind,
+    pub is_required: bool,
+    pub default: Option<String>,
+    pub options: Vec<String>,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct DefaultsModel {
+    pub shell: Option<TextAt>,
+    pub working_directory: Option<TextAt>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct ConcurrencyModel {
+    pub group: TextAt,
+    pub cancel: Option<TextAt>,
+    /// Whether all wait, or only the newest.
+    pub is_single: bool,
+}
+
+#[derive(Debug)]
+pub(crate) enum AxisModel {
+    Values(Vec<YamlNode>),
+    Expression(TextAt),
+}
+
+#[derive(Debug)]
+pub(crate) enum MatrixModel {
+    Expression(TextAt),
+    Axes {
+        axes: Vec<(TextAt, AxisModel)>,
+        include: Option<AxisModel>,
+        exclude: Option<AxisModel>,
+    },
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct StrategyModel {
+    pub matrix: Option<MatrixModel>,
+    pub fail_fast: Option<TextAt>,
+    pub max_parallel: Option<TextAt>,
+}
+
+#[derive(Debug)]
+pub(crate) struct JobModel {
+    pub id: TextAt,
+    pub name: Option<TextAt>,
+    pub needs: Vec<TextAt>,
+    pub condition: Option<TextAt>,
+    pub runs_on: Vec<TextAt>,
+    pub env: Vec<(TextAt, TextAt)>,
+    pub defaults: DefaultsModel,
+    pub strategy: StrategyModel,
+    pub timeout: Option<TextAt>,
+    pub continue_on_error: Option<TextAt>,
+    pub outputs: Vec<(TextAt, TextAt)>,
+    pub concurrency: Option<ConcurrencyModel>,
+    pub steps: Vec<StepModel>,
+    pub extras: JobExtras,
+}
+
+#[derive(Debug)]
+pub(crate) enum StepBody {
+    Run {
+        script: TextAt,
+        shell: Option<TextAt>,
+    },
+    Uses(BuiltIn),
+    /// An action that the operator has steps with skipped.
+    Skipped,
+    Wait(Vec<TextAt>),
+    WaitAll,
+    Cancel(TextAt),
+}
+
+#[derive(Debug)]
+pub(crate) struct StepModel {
+    pub at: usize,
+    pub id: Option<TextAt>,
+    pub name: Option<TextAt>,
+    pub condition: Option<TextAt>,
+    pub body: StepBody,
+    /// As it is written, of a step that uses an action.
+    pub uses: Option<String>,
+    pub with: Vec<(TextAt, TextAt)>,
+    pub env: Vec<(TextAt, TextAt)>,
+    pub working_directory: Option<TextAt>,
+    pub timeout: Option<TextAt>,
+    pub continue_on_error: Option<TextAt>,
+    pub is_background: bool,
+}
