@@ -5,6 +5,7 @@ mod event;
 mod expression;
 mod fault;
 mod glob;
+mod plan;
 mod read;
 mod workflow;
 mod yaml;
@@ -15,5 +16,9 @@ pub use expression::{
     is_plain, render,
 };
 pub use fault::{FaultCode, MAX_FAULTS, WorkflowFault};
-pub use read::{JobExtras, KeySupport, RetryRule, SupportRow, support_table};
+pub use plan::{
+    PlanFacts, Planned, PlannedConcurrency, PlannedJob, PlannedStep, PlannedStrategy, ScriptFault,
+    SkipReason, StepAction, WorkflowPlan, render_script,
+};
+pub use read::{BuiltIn, JobExtras, KeySupport, RetryRule, SupportRow, support_table};
 pub use workflow::{Workflow, WorkflowOptions, check};

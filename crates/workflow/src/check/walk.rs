@@ -117,7 +117,7 @@ impl<'m> Checker<'_, '_, 'm> {
     }
 
     fn concurrency(&mut self, concurrency: Option<&ConcurrencyModel>, rule: &TextRule) {
-        for concurrency in concurrency {
+        if let Some(concurrency) = concurrency {
             self.text(&concurrency.group, rule);
             self.texts(concurrency.cancel.iter(), rule);
         }

@@ -66,8 +66,4 @@ impl<'a> EvalContext<'a> {
             None => Err("hashFiles cannot be used here: no files are there yet".to_owned()),
         }
     }
-
-    pub(crate) fn has_files(&self) -> bool {
-        self.files.is_some()
-    }
 }

@@ -35,8 +35,16 @@ impl Mentions {
 
 /// The contexts of which text can become a part of the value.
 pub(crate) fn flowing(tree: &SpannedExpr<'_>) -> Vec<Mention> {
-    let contexts = tree.dataflow_contexts().into_iter();
-    contexts.filter_map(|(path, _)| mention(path)).collect()
+    let mut found = Vec::new();
+    for (path, _) in tree.dataflow_contexts() {
+        match (mention(path), path.parts.first()) {
+            (Some(mention), _) => found.push(mention),
+            // Behind a call or parentheses: all that is named in them.
+            (None, Some(head)) => found.extend(Mentions::of(head).contexts),
+            (None, None) => {}
+        }
+    }
+    found
 }
 
 fn visit(tree: &SpannedExpr<'_>, mentions: &mut Mentions) {
@@ -145,5 +153,7 @@ mod tests {
         assert_eq!(found("github.head_ref == 'a'"), 0);
         assert_eq!(found("github.head_ref || 'a'"), 1);
         assert_eq!(found("format('{0}', github.head_ref)"), 1);
+        assert_eq!(found("fromJSON(github.head_ref).x"), 1);
+        assert_eq!(found("(github.head_ref || inputs.x).y"), 2);
     }
 }

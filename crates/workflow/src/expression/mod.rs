@@ -16,6 +16,6 @@ pub use evaluate::evaluate;
 pub use fault::ExprFault;
 pub(crate) use mentions::{Mention, Mentions, flowing};
 pub(crate) use syntax::parse;
-pub(crate) use template::{TemplatePart, condition_text, parts, render_value, spans};
+pub(crate) use template::{TemplatePart, condition_text, parts, render_value};
 pub use template::{condition, is_plain, render};
 pub use value::{ExprObject, ExprValue};

@@ -1,7 +1,5 @@
 //! Texts with `${{ }}` in them.
 
-use std::ops::Range;
-
 use super::coerce::to_text;
 use super::context::{EvalContext, JobStatus};
 use super::evaluate::{evaluate, evaluate_tree};
@@ -127,16 +125,6 @@ pub(crate) fn condition_text(text: &str) -> Result<Option<(&str, usize)>, ExprFa
 pub fn is_plain(text: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._/@:+-".contains(&byte);
     text.bytes().all(allowed)
-}
-
-/// Where each expression of a text stands.
-pub(crate) fn spans(text: &str) -> Vec<Range<usize>> {
-    let parts = parts(text).unwrap_or_default().into_iter();
-    let spans = parts.filter_map(|part| match part {
-        TemplatePart::Expression { text, offset } => Some(offset..offset + text.len()),
-        TemplatePart::Text(_) => None,
-    });
-    spans.collect()
 }
 
 #[cfg(test)]

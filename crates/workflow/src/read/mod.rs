@@ -14,14 +14,14 @@ mod strategy;
 mod suggest;
 mod triggers;
 
-pub(crate) use actions::BuiltIn;
+pub use actions::BuiltIn;
 pub use extras::{JobExtras, RetryRule};
 pub(crate) use file::{MAX_JOBS, read_file};
 pub use keys::{KeySupport, SupportRow, support_table};
 pub(crate) use labels::is_linux;
 pub(crate) use model::{
     AxisModel, ConcurrencyModel, DefaultsModel, FileModel, InputKind, InputModel, JobModel,
-    MatrixModel, StepBody, StepModel, StrategyModel, TextAt, TriggerModel,
+    MatrixModel, StepBody, StepModel, TextAt, TriggerModel,
 };
 pub(crate) use reader::Reader;
 pub(crate) use suggest::suggestion;

@@ -6,7 +6,7 @@ pub(crate) fn suggestion<'k>(written: &str, known: impl IntoIterator<Item = &'k 
     let known = known
         .into_iter()
         .map(|name| (distance(&written, &name.to_lowercase()), name));
-    let allowed = (written.len() / 3).min(3);
+    let allowed = ((written.len() + 1) / 3).min(3);
     match known.min_by_key(|(distance, _)| *distance) {
         Some((distance, name)) if distance <= allowed => format!("; did you mean `{name}`?"),
         _ => String::new(),

@@ -7,5 +7,5 @@ mod place;
 
 pub(crate) use lines::LineIndex;
 pub(crate) use node::{YamlKind, YamlNode};
-pub(crate) use parse::{MAX_BYTES, parse};
+pub(crate) use parse::parse;
 pub(crate) use place::place_in_text;

@@ -6,7 +6,7 @@ use super::lines::LineIndex;
 use super::node::{Written, YamlNode};
 
 /// A longer file is refused.
-pub(crate) const MAX_BYTES: usize = 256 * 1024;
+const MAX_BYTES: usize = 256 * 1024;
 const MAX_DEPTH: usize = 32;
 const MAX_NODES: usize = 50_000;
 const MAX_ANCHORS: usize = 100;
@@ -117,7 +117,6 @@ mod tests {
         for text in [
             "a: [",
             "a: b: c",
-            "\ta: 1",
             "a: *none",
             "a: 1\n---\nb: 2",
             "<<: {a: 1}",

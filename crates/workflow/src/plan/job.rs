@@ -1,0 +1,232 @@
+//! A job of the file into the rows of its matrix.
+
+use super::matrix::{name_of_row, rows};
+use super::model::{Planned, PlannedJob, PlannedStrategy, SkipReason};
+use super::outside::OutsideNames;
+use super::resolve::Resolver;
+use super::step::{StepSurroundings, plan_step};
+use super::texts::asked;
+use crate::expression::{EvalContext, ExprValue, to_text};
+use crate::fault::FaultList;
+use crate::read::{AxisModel, FileModel, JobModel, MatrixModel, TextAt, is_linux};
+use crate::yaml::{YamlKind, YamlNode};
+
+const DEFAULT_TIMEOUT: f64 = 360.0;
+
+/// What all jobs are planned with.
+pub(super) struct JobPlanner<'p> {
+    pub file: &'p FileModel,
+    pub context: EvalContext<'p>,
+    pub linux_labels: &'p [String],
+    pub outside: OutsideNames,
+}
+
+pub(super) fn plan_job(
+    planner: &JobPlanner<'_>,
+    faults: &mut FaultList<'_>,
+    job: &JobModel,
+) -> Vec<PlannedJob> {
+    let mut resolver = Resolver::new(faults, planner.context.clone());
+    let matrix = job.strategy.matrix.as_ref();
+    let strategy_texts = job
+        .strategy
+        .fail_fast
+        .iter()
+        .chain(&job.strategy.max_parallel);
+    let is_deferred = matrix.is_some_and(|matrix| !knows_matrix(&resolver, matrix))
+        || strategy_texts
+            .into_iter()
+            .any(|text| !resolver.knows(&text.text));
+    let all = match matrix {
+        Some(matrix) if !is_deferred => {
+            let Some(rows) = rows(&mut resolver, matrix, job.id.at) else {
+                return Vec::new();
+            };
+            rows
+        }
+        _ => vec![ExprValue::Null],
+    };
+    let fail_fast = value_or(resolver.flag(job.strategy.fail_fast.as_ref(), true), true);
+    let most = f64::from(u32::MAX);
+    let max_parallel = value_or(
+        resolver.number(job.strategy.max_parallel.as_ref(), most),
+        most,
+    );
+    let total = all.len();
+    let planned = all.into_iter().enumerate().map(|(index, matrix)| {
+        let strategy = PlannedStrategy {
+            fail_fast,
+            max_parallel: whole(max_parallel),
+            index,
+            total,
+            matrix,
+        };
+        plan_row(planner, faults, job, strategy, is_deferred)
+    });
+    planned.collect()
+}
+
+fn plan_row(
+    planner: &JobPlanner<'_>,
+    faults: &mut FaultList<'_>,
+    job: &JobModel,
+    strategy: PlannedStrategy,
+    is_deferred: bool,
+) -> PlannedJob {
+    let mut context = planner.context.clone();
+    // A row that is not there yet leaves whatever names it for later.
+    if !is_deferred {
+        context = context
+            .with("matrix", strategy.matrix.clone())
+            .with("strategy", strategy_context(&strategy));
+    }
+    if let Some(ExprValue::Object(github)) = context.get("github") {
+        let mut github = github.as_ref().clone();
+        github.insert("job", ExprValue::text(job.id.text.as_str()));
+        context = context.with("github", ExprValue::Object(github.into()));
+    }
+    let mut resolver = Resolver::new(faults, context);
+    let labels = labels(&mut resolver, &job.runs_on);
+    let is_elsewhere =
+        matches!(&labels, Planned::Value(labels) if !is_linux(labels, planner.linux_labels));
+    let asked = asked(planner.file, job);
+    let no_names = Vec::new();
+    let of_job = planner.outside.get(&job.id.text);
+    let mut steps = Vec::new();
+    // A job that is not run has no steps, so nothing of them is refused either.
+    for (at, step) in job.steps.iter().enumerate().filter(|_| !is_elsewhere) {
+        let around = StepSurroundings {
+            job: &job.defaults,
+            file: &planner.file.defaults,
+            outside: of_job.and_then(|names| names.get(at)).unwrap_or(&no_names),
+        };
+        steps.push(plan_step(&mut resolver, step, at + 1, &around));
+    }
+    PlannedJob {
+        id: id_of_row(planner.file, &job.id.text, &strategy),
+        job: job.id.text.clone(),
+        name: name(&mut resolver, job, &strategy.matrix),
+        needs: job.needs.iter().map(|need| need.text.clone()).collect(),
+        condition: job
+            .condition
+            .as_ref()
+            .map(|condition| condition.text.clone()),
+        skipped: is_elsewhere.then_some(SkipReason::RunsOn),
+        is_deferred,
+        runs_on: labels,
+        env: resolver.texts(&job.env),
+        timeout_minutes: resolver.number(job.timeout.as_ref(), DEFAULT_TIMEOUT),
+        continue_on_error: resolver.flag(job.continue_on_error.as_ref(), false),
+        outputs: job
+            .outputs
+            .iter()
+            .map(|(name, value)| (name.text.clone(), value.text.clone()))
+            .collect(),
+        concurrency: resolver.concurrency(job.concurrency.as_ref()),
+        steps,
+        secrets: asked.secrets,
+        mentions_commit: asked.mentions_commit,
+        extras: job.extras.clone(),
+        strategy,
+    }
+}
+
+fn strategy_context(strategy: &PlannedStrategy) -> ExprValue {
+    let number =
+        |number: usize| ExprValue::Number(u32::try_from(number).map_or(f64::NAN, f64::from));
+    let most = strategy.max_parallel.map_or_else(
+        || number(strategy.total),
+        |most| ExprValue::Number(f64::from(most)),
+    );
+    ExprValue::object([
+        ("fail-fast", ExprValue::Bool(strategy.fail_fast)),
+        ("job-index", number(strategy.index)),
+        ("job-total", number(strategy.total)),
+        ("max-parallel", most),
+    ])
+}
+
+fn name(resolver: &mut Resolver<'_, '_, '_>, job: &JobModel, row: &ExprValue) -> Planned<String> {
+    match &job.name {
+        // A name with expressions says which row it is by itself.
+        Some(name) if name.text.contains("${{") => resolver.text(name),
+        Some(name) => Planned::Value(name_of_row(&name.text, row)),
+        None => Planned::Value(name_of_row(&job.id.text, row)),
+    }
+}
+
+fn labels(resolver: &mut Resolver<'_, '_, '_>, written: &[TextAt]) -> Planned<Vec<String>> {
+    let mut labels = Vec::new();
+    for text in written {
+        if !resolver.knows(&text.text) {
+            return Planned::Template(text.text.clone());
+        }
+        match resolver.value(text) {
+            Some(ExprValue::List(items)) => labels.extend(items.iter().map(to_text)),
+            Some(value) => labels.push(to_text(&value)),
+            None => {}
+        }
+    }
+    Planned::Value(labels)
+}
+
+/// `test`, or `test-2` for the second row of its matrix.
+fn id_of_row(file: &FileModel, job: &str, strategy: &PlannedStrategy) -> String {
+    if strategy.matrix == ExprValue::Null {
+        return job.to_owned();
+    }
+    let number = strategy.index + 1;
+    let id = format!("{job}-{number}");
+    let is_taken = file
+        .jobs
+        .iter()
+        .any(|other| other.id.text.eq_ignore_ascii_case(&id));
+    // No job can be called by this.
+    if is_taken {
+        format!("{job}.{number}")
+    } else {
+        id
+    }
+}
+
+fn knows_matrix(resolver: &Resolver<'_, '_, '_>, matrix: &MatrixModel) -> bool {
+    let knows_axis = |axis: &AxisModel| match axis {
+        AxisModel::Expression(text) => resolver.knows(&text.text),
+        AxisModel::Values(nodes) => nodes.iter().all(|node| knows_node(resolver, node)),
+    };
+    match matrix {
+        MatrixModel::Expression(text) => resolver.knows(&text.text),
+        MatrixModel::Axes {
+            axes,
+            include,
+            exclude,
+        } => axes
+            .iter()
+            .map(|(_, axis)| axis)
+            .chain(include)
+            .chain(exclude)
+            .all(knows_axis),
+    }
+}
+
+fn knows_node(resolver: &Resolver<'_, '_, '_>, node: &YamlNode) -> bool {
+    match &node.kind {
+        YamlKind::Text(text) => resolver.knows(text),
+        YamlKind::List(items) => items.iter().all(|item| knows_node(resolver, item)),
+        YamlKind::Map(entries) => entries.iter().all(|(_, value)| knows_node(resolver, value)),
+        YamlKind::Null | YamlKind::Bool(_) | YamlKind::Number(_) => true,
+    }
+}
+
+fn value_or<T>(planned: Planned<T>, default: T) -> T {
+    match planned {
+        Planned::Value(value) => value,
+        Planned::Template(_) => default,
+    }
+}
+
+/// The number without what is after its point; none if it says no bound.
+fn whole(number: f64) -> Option<u32> {
+    let text = number.floor().max(1.0).to_string();
+    text.parse().ok().filter(|number| *number != u32::MAX)
+}

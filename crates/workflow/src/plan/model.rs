@@ -1,0 +1,148 @@
+//! The frozen plan. It says all that a pipeline does, and is stored as it is.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::EventKind;
+use crate::expression::ExprValue;
+use crate::read::{BuiltIn, JobExtras};
+
+/// A value that is known now, or a text with expressions for when the job or step runs.
+///
+/// They are kept apart, so that text from outside which looks like an expression is never evaluated.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Planned<T> {
+    Value(T),
+    Template(String),
+}
+
+/// What one file makes of one event.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorkflowPlan {
+    pub file: String,
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_name: Option<String>,
+    pub event: EventKind,
+    /// The contexts that all jobs share: `github`, `inputs` and `vars`.
+    pub contexts: BTreeMap<String, ExprValue>,
+    pub env: BTreeMap<String, Planned<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<PlannedConcurrency>,
+    pub jobs: Vec<PlannedJob>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedConcurrency {
+    pub group: Planned<String>,
+    pub cancel_in_progress: Planned<bool>,
+    /// Whether only the newest waits; else all do.
+    pub is_single: bool,
+}
+
+/// Why a job is not run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SkipReason {
+    /// It asks for another system than Linux.
+    RunsOn,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlannedStrategy {
+    pub fail_fast: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_parallel: Option<u32>,
+    /// Which row of the matrix this is, from 0, and of how many.
+    pub index: usize,
+    pub total: usize,
+    /// The row: the context `matrix`.
+    pub matrix: ExprValue,
+}
+
+/// A job, or one row of its matrix.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlannedJob {
+    /// No two jobs of a plan have the same.
+    pub id: String,
+    /// The key in the file. `needs` names these.
+    pub job: String,
+    pub name: Planned<String>,
+    pub needs: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<SkipReason>,
+    /// Whether its matrix is made of outputs of jobs that it needs: `Workflow::expand` makes its rows then.
+    #[serde(default)]
+    pub is_deferred: bool,
+    pub runs_on: Planned<Vec<String>>,
+    pub strategy: PlannedStrategy,
+    pub env: BTreeMap<String, Planned<String>>,
+    pub timeout_minutes: Planned<f64>,
+    pub continue_on_error: Planned<bool>,
+    /// Templates for when the job has ended.
+    pub outputs: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub concurrency: Option<PlannedConcurrency>,
+    pub steps: Vec<PlannedStep>,
+    /// The secrets that it names; `GITHUB_TOKEN` for `github.token` too, and `*` where it takes all.
+    pub secrets: Vec<String>,
+    /// Whether its result depends on the commit or ref, and not only on files.
+    pub mentions_commit: bool,
+    #[serde(flatten)]
+    pub extras: JobExtras,
+}
+
+/// What a step does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepAction {
+    Run {
+        script: Planned<String>,
+        /// Program and arguments; `{0}` in one of them stands for the file of the script.
+        shell: Vec<String>,
+        background: bool,
+    },
+    Uses {
+        action: BuiltIn,
+        uses: String,
+    },
+    /// Left out, because the operator says so.
+    Skipped {
+        uses: String,
+    },
+    Wait {
+        steps: Vec<String>,
+    },
+    WaitAll,
+    Cancel {
+        step: String,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PlannedStep {
+    /// From 1.
+    pub number: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    pub name: Planned<String>,
+    /// The line of the file.
+    pub line: usize,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
+    pub action: StepAction,
+    pub with: BTreeMap<String, Planned<String>>,
+    pub env: BTreeMap<String, Planned<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub working_directory: Option<Planned<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_minutes: Option<Planned<f64>>,
+    pub continue_on_error: Planned<bool>,
+    /// What may be text from outside, such as `steps.title.outputs`: `render_script` takes it only if it is plain.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outside: Vec<String>,
+}

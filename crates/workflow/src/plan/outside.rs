@@ -1,0 +1,133 @@
+//! Which names of a job have text from outside behind them: variables, outputs and matrices that are made of it.
+
+use std::collections::HashMap;
+
+use super::script::takes_outside;
+use crate::read::{AxisModel, FileModel, JobModel, MatrixModel, StepBody, StepModel, TextAt};
+use crate::yaml::{YamlKind, YamlNode};
+
+/// For each job, and each of its steps, the names as `env.TITLE` or `needs.a.outputs.b`.
+pub(super) type OutsideNames = HashMap<String, Vec<Vec<String>>>;
+
+pub(super) fn outside_names(file: &FileModel) -> OutsideNames {
+    let mut names = OutsideNames::new();
+    let mut outputs: HashMap<&str, Vec<String>> = HashMap::new();
+    // Each job after those that it needs; circles were refused.
+    while let Some(job) = file
+        .jobs
+        .iter()
+        .find(|job| !names.contains_key(&job.id.text) && is_ready(job, &names))
+    {
+        let (of_steps, of_outputs) = of_job(file, job, &outputs);
+        names.insert(job.id.text.clone(), of_steps);
+        outputs.insert(&job.id.text, of_outputs);
+    }
+    names
+}
+
+fn is_ready(job: &JobModel, done: &OutsideNames) -> bool {
+    job.needs.iter().all(|need| done.contains_key(&need.text))
+}
+
+fn of_job(
+    file: &FileModel,
+    job: &JobModel,
+    outputs: &HashMap<&str, Vec<String>>,
+) -> (Vec<Vec<String>>, Vec<String>) {
+    let mut names = Vec::new();
+    for need in &job.needs {
+        let of_need = outputs.get(need.text.as_str()).into_iter().flatten();
+        names.extend(of_need.map(|output| format!("needs.{}.outputs.{output}", need.text)));
+    }
+    if job
+        .strategy
+        .matrix
+        .as_ref()
+        .is_some_and(|matrix| matrix_takes(matrix, &names))
+    {
+        names.push("matrix".to_owned());
+    }
+    let of_env = variables(&file.env, &names)
+        .into_iter()
+        .chain(variables(&job.env, &names));
+    let of_env: Vec<_> = of_env.collect();
+    names.extend(of_env);
+    let mut of_steps = Vec::new();
+    for step in &job.steps {
+        let mut of_step = names.clone();
+        of_step.extend(variables(&step.env, &names));
+        if makes_outside(step, &of_step) {
+            names.extend(
+                step.id
+                    .as_ref()
+                    .map(|id| format!("steps.{}.outputs", id.text)),
+            );
+            if matches!(&step.body, StepBody::Run { script, .. } if script.text.contains("GITHUB_ENV"))
+            {
+                names.push("env".to_owned());
+            }
+        }
+        of_steps.push(of_step);
+    }
+    let of_outputs = job
+        .outputs
+        .iter()
+        .filter(|(_, value)| takes_outside(&value.text, &names));
+    (
+        of_steps,
+        of_outputs.map(|(name, _)| name.text.clone()).collect(),
+    )
+}
+
+fn variables(env: &[(TextAt, TextAt)], names: &[String]) -> Vec<String> {
+    let env = env
+        .iter()
+        .filter(|(_, value)| takes_outside(&value.text, names));
+    env.map(|(name, _)| format!("env.{}", name.text)).collect()
+}
+
+/// Whether a step has text from outside in what it is given, so that it can be in what it puts out.
+fn makes_outside(step: &StepModel, names: &[String]) -> bool {
+    let given = step.env.iter().chain(&step.with).map(|(_, value)| value);
+    let takes = |text: &TextAt| takes_outside(&text.text, names);
+    if given.into_iter().any(takes) {
+        return true;
+    }
+    let StepBody::Run { script, .. } = &step.body else {
+        return false;
+    };
+    let uses_variable = |name: &String| {
+        name.strip_prefix("env.")
+            .is_some_and(|name| script.text.contains(name))
+    };
+    takes(script) || names.iter().any(uses_variable)
+}
+
+fn matrix_takes(matrix: &MatrixModel, names: &[String]) -> bool {
+    let axis_takes = |axis: &AxisModel| match axis {
+        AxisModel::Expression(text) => takes_outside(&text.text, names),
+        AxisModel::Values(nodes) => nodes.iter().any(|node| node_takes(node, names)),
+    };
+    match matrix {
+        MatrixModel::Expression(text) => takes_outside(&text.text, names),
+        MatrixModel::Axes {
+            axes,
+            include,
+            exclude,
+        } => axes
+            .iter()
+            .map(|(_, axis)| axis)
+            .chain(include)
+            .chain(exclude)
+            .any(axis_takes),
+    }
+}
+
+fn node_takes(node: &YamlNode, names: &[String]) -> bool {
+    match &node.kind {
+        YamlKind::Text(text) => takes_outside(text, names),
+        YamlKind::List(items) => items.iter().any(|item| node_takes(item, names)),
+        YamlKind::Map(entries) => entries.iter().any(|(_, value)| node_takes(value, names)),
+        YamlKind::Null | YamlKind::Bool(_) | YamlKind::Number(_) => false,
+    }
+}

@@ -1,0 +1,122 @@
+//! A step of the plan.
+
+use super::model::{Planned, PlannedStep, StepAction};
+use super::resolve::Resolver;
+use super::script::check_known;
+use crate::read::{DefaultsModel, StepBody, StepModel, TextAt};
+
+/// What a step takes from around it.
+pub(super) struct StepSurroundings<'s> {
+    pub job: &'s DefaultsModel,
+    pub file: &'s DefaultsModel,
+    /// Names with text from outside behind them.
+    pub outside: &'s [String],
+}
+
+pub(super) fn plan_step(
+    resolver: &mut Resolver<'_, '_, '_>,
+    step: &StepModel,
+    number: usize,
+    around: &StepSurroundings<'_>,
+) -> PlannedStep {
+    let uses = step.uses.clone().unwrap_or_default();
+    let mut working_directory = None;
+    let action = match &step.body {
+        StepBody::Run { script, shell } => {
+            let directories = [
+                &step.working_directory,
+                &around.job.working_directory,
+                &around.file.working_directory,
+            ];
+            working_directory = directories
+                .into_iter()
+                .flatten()
+                .next()
+                .map(|text| resolver.text(text));
+            let shells = [shell, &around.job.shell, &around.file.shell];
+            let shell = shells
+                .into_iter()
+                .flatten()
+                .next()
+                .map(|shell| shell.text.as_str());
+            StepAction::Run {
+                script: plan_script(resolver, script, around.outside),
+                shell: shell_argv(shell),
+                background: step.is_background,
+            }
+        }
+        StepBody::Uses(action) => StepAction::Uses {
+            action: action.clone(),
+            uses,
+        },
+        StepBody::Skipped => StepAction::Skipped { uses },
+        StepBody::Wait(steps) => StepAction::Wait {
+            steps: steps.iter().map(|id| id.text.clone()).collect(),
+        },
+        StepBody::WaitAll => StepAction::WaitAll,
+        StepBody::Cancel(id) => StepAction::Cancel {
+            step: id.text.clone(),
+        },
+    };
+    let name = match &step.name {
+        Some(name) => resolver.text(name),
+        None => Planned::Value(default_name(step)),
+    };
+    let (line, _) = resolver.faults().lines().place(step.at);
+    let timeout = step.timeout.as_ref();
+    PlannedStep {
+        number,
+        id: step.id.as_ref().map(|id| id.text.clone()),
+        name,
+        line,
+        condition: step
+            .condition
+            .as_ref()
+            .map(|condition| condition.text.clone()),
+        action,
+        with: resolver.texts(&step.with),
+        env: resolver.texts(&step.env),
+        working_directory,
+        timeout_minutes: timeout.map(|timeout| resolver.number(Some(timeout), 360.0)),
+        continue_on_error: resolver.flag(step.continue_on_error.as_ref(), false),
+        outside: around.outside.to_vec(),
+    }
+}
+
+fn plan_script(
+    resolver: &mut Resolver<'_, '_, '_>,
+    script: &TextAt,
+    outside: &[String],
+) -> Planned<String> {
+    if let Err(found) = check_known(&script.text, resolver.context(), outside) {
+        resolver.fault(found.code, script, &found.fault);
+        return Planned::Value(String::new());
+    }
+    resolver.text(script)
+}
+
+/// As GitHub starts them: a script without `shell` runs without `pipefail`.
+fn shell_argv(shell: Option<&str>) -> Vec<String> {
+    let command = match shell {
+        None => "bash -e {0}",
+        Some("bash") => "bash --noprofile --norc -eo pipefail {0}",
+        Some("sh") => "sh -e {0}",
+        Some("python") => "python {0}",
+        Some(command) => command,
+    };
+    command.split_whitespace().map(str::to_owned).collect()
+}
+
+fn default_name(step: &StepModel) -> String {
+    match &step.body {
+        StepBody::Run { script, .. } => {
+            let first = script.text.trim_start().lines().next().unwrap_or_default();
+            format!("Run {first}")
+        }
+        StepBody::Uses(_) | StepBody::Skipped => {
+            format!("Run {}", step.uses.as_deref().unwrap_or_default())
+        }
+        StepBody::Wait(_) | StepBody::WaitAll => "Wait".to_owned(),
+        StepBody::Cancel(id) => format!("Cancel {}", id.text),
+    }
+}

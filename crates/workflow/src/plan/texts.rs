@@ -1,0 +1,129 @@
+//! What all the texts of a job ask for: secrets, and the commit or ref.
+
+use crate::expression::{Mention, Mentions, TemplatePart, condition_text, parse, parts};
+use crate::read::{AxisModel, FileModel, JobModel, MatrixModel, StepBody, TextAt};
+use crate::yaml::{YamlKind, YamlNode};
+
+/// Properties of `github` that are not the same for two commits with the same files.
+const COMMIT: [&str; 8] = [
+    "sha", "ref", "ref_name", "ref_type", "head_ref", "base_ref", "event", "run_id",
+];
+/// The same in the environment of a script.
+const COMMIT_VARIABLES: [&str; 2] = ["GITHUB_SHA", "GITHUB_REF"];
+
+/// What a job asks for.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
+    pub secrets: Vec<String>,
+    pub mentions_commit: bool,
+}
+
+pub(super) fn asked(file: &FileModel, job: &JobModel) -> Asked {
+    let mut asked = Asked::default();
+    for condition in job
+        .condition
+        .iter()
+        .chain(job.steps.iter().filter_map(|step| step.condition.as_ref()))
+    {
+        if let Ok(Some((text, _))) = condition_text(&condition.text) {
+            of_expression(text, &mut asked);
+        }
+    }
+    let mut of_text = |text: &str| {
+        asked.mentions_commit |= COMMIT_VARIABLES.iter().any(|name| text.contains(name));
+        for part in parts(text).unwrap_or_default() {
+            if let TemplatePart::Expression { text, .. } = part {
+                of_expression(text, &mut asked);
+            }
+        }
+    };
+    for (_, value) in file.env.iter().chain(&job.env).chain(&job.outputs) {
+        of_text(&value.text);
+    }
+    for text in [&job.name, &job.timeout, &job.continue_on_error]
+        .into_iter()
+        .flatten()
+        .chain(&job.runs_on)
+    {
+        of_text(&text.text);
+    }
+    for node in job.strategy.matrix.iter().flat_map(matrix_texts) {
+        of_text(&node);
+    }
+    for step in &job.steps {
+        let of_step = [
+            &step.name,
+            &step.working_directory,
+            &step.timeout,
+            &step.continue_on_error,
+        ];
+        let script = match &step.body {
+            StepBody::Run { script, .. } => Some(script),
+            _ => None,
+        };
+        let values = step.env.iter().chain(&step.with).map(|(_, value)| value);
+        for text in of_step.into_iter().flatten().chain(script).chain(values) {
+            of_text(&text.text);
+        }
+    }
+    asked.secrets.sort();
+    asked.secrets.dedup();
+    asked
+}
+
+fn of_expression(text: &str, asked: &mut Asked) {
+    let Ok(tree) = parse(text) else { return };
+    for mention in Mentions::of(&tree).contexts {
+        asked.secrets.extend(secret(&mention));
+        asked.mentions_commit |= mention.path[0] == "github"
+            && mention
+                .path
+                .get(1)
+                .is_none_or(|name| COMMIT.contains(&name.as_str()));
+    }
+}
+
+fn secret(mention: &Mention) -> Option<String> {
+    let path: Vec<&str> = mention.path.iter().map(String::as_str).collect();
+    match path.as_slice() {
+        ["secrets"] => Some("*".to_owned()),
+        // Names of secrets have no case on GitHub.
+        ["secrets", name, ..] => Some(name.to_uppercase()),
+        ["github", "token", ..] => Some("GITHUB_TOKEN".to_owned()),
+        _ => None,
+    }
+}
+
+fn matrix_texts(matrix: &MatrixModel) -> Vec<String> {
+    let mut texts = Vec::new();
+    let mut of_axis = |axis: &AxisModel| match axis {
+        AxisModel::Expression(TextAt { text, .. }) => texts.push(text.clone()),
+        AxisModel::Values(nodes) => nodes.iter().for_each(|node| node_texts(node, &mut texts)),
+    };
+    match matrix {
+        MatrixModel::Expression(TextAt { text, .. }) => texts.push(text.clone()),
+        MatrixModel::Axes {
+            axes,
+            include,
+            exclude,
+        } => {
+            axes.iter()
+                .map(|(_, axis)| axis)
+                .chain(include)
+                .chain(exclude)
+                .for_each(&mut of_axis);
+        }
+    }
+    texts
+}
+
+fn node_texts(node: &YamlNode, texts: &mut Vec<String>) {
+    match &node.kind {
+        YamlKind::Text(text) => texts.push(text.clone()),
+        YamlKind::List(items) => items.iter().for_each(|item| node_texts(item, texts)),
+        YamlKind::Map(entries) => entries
+            .iter()
+            .for_each(|(_, value)| node_texts(value, texts)),
+        YamlKind::Null | YamlKind::Bool(_) | YamlKind::Number(_) => {}
+    }
+}
