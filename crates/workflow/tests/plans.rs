@@ -40,9 +40,10 @@ fn try_plan(text: &str, event: &WorkflowEvent) -> Result<Option<WorkflowPlan>, V
 }
 
 fn plan(text: &str, event: &WorkflowEvent) -> WorkflowPlan {
-    try_plan(text, event)
-        .unwrap_or_else(|faults| panic!("{faults:#?}"))
-        .unwrap()
+    match try_plan(text, event) {
+        Ok(Some(plan)) => plan,
+        other => panic!("{other:#?}"),
+    }
 }
 
 /// A file with one job that has these lines.

@@ -91,3 +91,16 @@ pub(super) const STRATEGY_CONTEXT: &[&str] =
     &["fail-fast", "job-index", "job-total", "max-parallel"];
 pub(super) const STEP_RESULT: &[&str] = &["conclusion", "outcome", "outputs"];
 pub(super) const NEED_RESULT: &[&str] = &["outputs", "result"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_has_every_context_and_property() {
+        let page = include_str!("../../../../docs/PIPELINES.md");
+        for name in CONTEXTS.iter().chain(GITHUB) {
+            assert!(page.contains(&format!("`{name}`")), "{name}");
+        }
+    }
+}

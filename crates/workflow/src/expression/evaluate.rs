@@ -60,7 +60,14 @@ impl Access {
         let number = to_number(value);
         let is_index = number.is_finite() && number >= 0.0;
         // Beyond what a list can have, no item is found either.
-        let index = is_index.then(|| number.floor().to_string().parse().unwrap_or(usize::MAX));
+        let index = is_index.then(|| {
+            number
+                .floor()
+                .abs()
+                .to_string()
+                .parse()
+                .unwrap_or(usize::MAX)
+        });
         let name = value.is_primitive().then(|| to_text(value));
         Self::At { name, index }
     }

@@ -75,6 +75,7 @@ fn values_are_as_in_the_reference() {
         ("github.event.labels['1'].name", r#""ui""#),
         ("github.event.labels[1.9].name", r#""ui""#),
         ("github.event.labels[null].name", r#""bug""#),
+        ("github.event.labels[-0].name", r#""bug""#),
         ("github.event.labels[-1]", "null"),
         ("github.event.labels[1e300]", "null"),
         ("github.ref.*", "[]"),

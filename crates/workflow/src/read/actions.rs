@@ -204,4 +204,21 @@ mod tests {
         assert_eq!(BuiltIn::Checkout.input("repository"), InputSupport::NotYet);
         assert_eq!(BuiltIn::Cache.input("keys"), InputSupport::Unknown);
     }
+
+    #[test]
+    fn the_page_has_every_action_and_input() {
+        let page = include_str!("../../../../docs/PIPELINES.md");
+        let inputs = [
+            CHECKOUT,
+            CHECKOUT_NOT_YET,
+            CACHE,
+            UPLOAD,
+            DOWNLOAD,
+            DOWNLOAD_NOT_YET,
+        ];
+        let actions = TOOLCHAINS.iter().map(|(action, _)| action);
+        for name in inputs.into_iter().flatten().chain(actions) {
+            assert!(page.contains(&format!("`{name}`")), "{name}");
+        }
+    }
 }

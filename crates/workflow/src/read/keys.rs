@@ -204,4 +204,13 @@ mod tests {
         }
         assert!(FOREIGN_EVENTS.iter().all(|event| find(ON, event).is_none()));
     }
+
+    #[test]
+    fn the_page_has_every_event_that_never_comes() {
+        let page = include_str!("../../../../docs/PIPELINES.md");
+        let missing = FOREIGN_EVENTS
+            .iter()
+            .filter(|event| !page.contains(&format!("`{event}`")));
+        assert_eq!(missing.count(), 0);
+    }
 }

@@ -106,7 +106,7 @@ impl<'r> Reader<'r> {
                         self.invalid(key.at, message);
                     }
                     KeySupport::Taken | KeySupport::NoEffect | KeySupport::Own => {
-                        known.push((row.key, key, value))
+                        known.push((row.key, key, value));
                     }
                 },
             }
@@ -129,7 +129,7 @@ impl<'r> Reader<'r> {
         for (key, value) in entries {
             match key.scalar_text() {
                 Some(name) if name.is_empty() => {
-                    self.invalid(key.at, format!("a key of `{what}` is empty"))
+                    self.invalid(key.at, format!("a key of `{what}` is empty"));
                 }
                 Some(name) if seen.insert(name.clone()) => found.push((name, key, value)),
                 Some(name) => self.invalid(

@@ -209,7 +209,7 @@ fn read_input(reader: &mut Reader<'_>, name: TextAt, node: &YamlNode) -> InputMo
                     .list(value, key)
                     .into_iter()
                     .map(|text| text.text)
-                    .collect()
+                    .collect();
             }
             _ => {}
         }
