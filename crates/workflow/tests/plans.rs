@@ -405,3 +405,31 @@ fn shells_and_directories_have_defaults() {
     assert_eq!(plan.jobs[0].steps[0].name, value("Run one"));
     assert_eq!(plan.jobs[0].steps[1].line, 9);
 }
+
+#[test]
+fn a_step_checks_out_only_what_the_job_is_at() {
+    let checkout = |with: &str| {
+        let text = one_job(&format!(
+            "runs-on: linux\nsteps:\n  - uses: actions/checkout@v4\n    with: {{{with}}}"
+        ));
+        try_plan(&text, &push("refs/heads/main"))
+            .map(|plan| plan.is_some())
+            .map_err(|faults| faults[0].to_string())
+    };
+    for with in [
+        "ref: main",
+        "ref: '${{ github.sha }}'",
+        "repository: acme/app, ref: '${{ inputs.none || github.ref }}'",
+        "repository: \"${{ vars.NONE || '' }}\"",
+    ] {
+        let with = with.replace("inputs.none", "vars.NONE");
+        assert_eq!(checkout(&with), Ok(true), "{with}");
+    }
+    for with in ["ref: v1", "repository: acme/other", "ref: '${{ env.X }}'"] {
+        let found = checkout(with).unwrap_err();
+        assert!(
+            found.contains(":7:16: this step checks out") && found.contains("not_supported_yet"),
+            "{found}"
+        );
+    }
+}

@@ -126,8 +126,8 @@ fn what_comes_later_is_refused_as_such() {
     );
     assert!(fault("on: push\njobs: {a: {uses: o/r/x.yml@v1}}").ends_with("(action_not_supported)"));
     assert!(
-        fault(&step("uses: actions/checkout@v4\nwith: {repository: a/b}"))
-            .contains(":7:16: `repository`")
+        fault(&step("uses: actions/checkout@v4\nwith: {submodules: true}"))
+            .contains(":7:16: `submodules`")
     );
 }
 
@@ -145,6 +145,9 @@ fn actions_of_others_are_refused_unless_they_are_skipped() {
         (workflow.warnings()[0].line, workflow.warnings()[0].column),
         (6, 15)
     );
+    // What names a refused step is not refused too.
+    let named = text.clone() + "        id: x\n      - run: ${{ steps.x.outputs.y }}\n";
+    assert!(fault(&named).contains("is not built in"));
     assert!(fault(&step("uses: actions/checkout")).contains("has no version"));
     assert!(fault(&step("uses: ./../x")).contains("leaves the repository"));
     assert!(fault(&step("uses: actions/cache@v4\nwith: {path: x}")).contains("needs `key`"));

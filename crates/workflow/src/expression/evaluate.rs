@@ -281,5 +281,4 @@ fn found_in(value: &ExprValue, access: &Access) -> Vec<ExprValue> {
 }
 
 #[cfg(test)]
-#[path = "evaluate_tests.rs"]
 mod tests;

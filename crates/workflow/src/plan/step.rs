@@ -3,7 +3,9 @@
 use super::model::{Planned, PlannedStep, StepAction};
 use super::resolve::Resolver;
 use super::script::check_known;
-use crate::read::{DefaultsModel, StepBody, StepModel, TextAt};
+use crate::expression::to_text;
+use crate::fault::FaultCode;
+use crate::read::{BuiltIn, DefaultsModel, StepBody, StepModel, TextAt};
 
 /// What a step takes from around it.
 pub(super) struct StepSurroundings<'s> {
@@ -45,10 +47,15 @@ pub(super) fn plan_step(
                 background: step.is_background,
             }
         }
-        StepBody::Uses(action) => StepAction::Uses {
-            action: action.clone(),
-            uses,
-        },
+        StepBody::Uses(action) => {
+            if *action == BuiltIn::Checkout {
+                check_checkout(resolver, &step.with);
+            }
+            StepAction::Uses {
+                action: action.clone(),
+                uses,
+            }
+        }
         StepBody::Skipped => StepAction::Skipped { uses },
         StepBody::Wait(steps) => StepAction::Wait {
             steps: steps.iter().map(|id| id.text.clone()).collect(),
@@ -93,6 +100,38 @@ fn plan_script(
         return Planned::Value(String::new());
     }
     resolver.text(script)
+}
+
+/// A job begins with its commit checked out, so a step may ask for nothing but that.
+fn check_checkout(resolver: &mut Resolver<'_, '_, '_>, with: &[(TextAt, TextAt)]) {
+    for (name, text) in with {
+        let same: &[&str] = match name.text.as_str() {
+            "repository" => &["repository"],
+            "ref" => &["sha", "ref", "ref_name"],
+            _ => continue,
+        };
+        let asked = match resolver.text(text) {
+            Planned::Value(asked) => asked,
+            Planned::Template(template) => template,
+        };
+        let github = resolver
+            .context()
+            .get("github")
+            .cloned()
+            .unwrap_or_default();
+        let is_same = same
+            .iter()
+            .any(|name| to_text(&github.property(name)) == asked);
+        if !is_same && !asked.is_empty() {
+            let message = format!(
+                "this step checks out `{asked}`, which is not what the job is at; another `{}` is not supported yet",
+                name.text
+            );
+            resolver
+                .faults()
+                .refuse(FaultCode::NotSupportedYet, name.at, message);
+        }
+    }
 }
 
 /// As GitHub starts them: a script without `shell` runs without `pipefail`.

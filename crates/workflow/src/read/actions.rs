@@ -51,6 +51,8 @@ const CHECKOUT: &[&str] = &[
     "fetch-depth",
     "fetch-tags",
     "persist-credentials",
+    "ref",
+    "repository",
     "set-safe-directory",
     "show-progress",
     "token",
@@ -60,8 +62,6 @@ const CHECKOUT_NOT_YET: &[&str] = &[
     "github-server-url",
     "lfs",
     "path",
-    "ref",
-    "repository",
     "sparse-checkout",
     "sparse-checkout-cone-mode",
     "ssh-key",
@@ -201,7 +201,7 @@ mod tests {
     #[test]
     fn inputs_are_known() {
         assert_eq!(BuiltIn::Checkout.input("fetch-depth"), InputSupport::Taken);
-        assert_eq!(BuiltIn::Checkout.input("repository"), InputSupport::NotYet);
+        assert_eq!(BuiltIn::Checkout.input("submodules"), InputSupport::NotYet);
         assert_eq!(BuiltIn::Cache.input("keys"), InputSupport::Unknown);
     }
 

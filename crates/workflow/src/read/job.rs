@@ -1,10 +1,11 @@
 //! A job.
 
 use super::concurrency::{read_concurrency, read_defaults};
-use super::extras::{JobExtras, read_extra};
+use super::extras::JobExtras;
 use super::keys::{JOB, RUNS_ON};
 use super::labels::is_linux;
 use super::model::{DefaultsModel, JobModel, StepBody, StepModel, StrategyModel, TextAt};
+use super::own_keys::read_extra;
 use super::reader::Reader;
 use super::step::{check_shell, read_step};
 use super::strategy::read_strategy;

@@ -8,6 +8,7 @@ mod job;
 mod keys;
 mod labels;
 mod model;
+mod own_keys;
 mod reader;
 mod step;
 mod strategy;

@@ -177,16 +177,16 @@ fn read_uses(reader: &mut Reader<'_>, uses: &TextAt) -> Option<StepBody> {
         return Some(StepBody::Skipped);
     }
     let Some(action) = BuiltIn::of(&uses.text) else {
-        if reader.is_lenient() {
-            return Some(StepBody::Skipped);
+        if !reader.is_lenient() {
+            let message = format!(
+                "the action `{name}` is not built in; do it in a `run` step, or have the operator add it to `skip_actions`"
+            );
+            reader
+                .faults()
+                .refuse(FaultCode::ActionNotSupported, uses.at, message);
         }
-        let message = format!(
-            "the action `{name}` is not built in; do it in a `run` step, or have the operator add it to `skip_actions`"
-        );
-        reader
-            .faults()
-            .refuse(FaultCode::ActionNotSupported, uses.at, message);
-        return None;
+        // The step stays, so that what names its id is not refused too.
+        return Some(StepBody::Skipped);
     };
     let is_local = matches!(action, BuiltIn::Local { .. });
     if is_local && uses.text.split('/').any(|part| part == "..") {

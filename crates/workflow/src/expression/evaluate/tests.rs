@@ -6,7 +6,7 @@ use super::*;
 
 struct Hashes;
 
-impl super::super::HashFiles for Hashes {
+impl crate::expression::HashFiles for Hashes {
     fn hash_files(&self, patterns: &[String]) -> Result<String, String> {
         Ok(patterns.join("+"))
     }
