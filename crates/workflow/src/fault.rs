@@ -83,8 +83,10 @@ impl<'f> FaultList<'f> {
     /// Refuses what stands at this byte of the text.
     pub(crate) fn refuse(&mut self, code: FaultCode, at: usize, message: impl Into<String>) {
         let fault = self.fault(code, at, message.into());
-        if !self.refusals.contains(&fault) {
-            self.refusals.push(fault);
+        self.refusals.push(fault);
+        // A file can have tens of thousands of them.
+        if self.refusals.len() >= 10 * MAX_FAULTS {
+            self.refusals = in_order(std::mem::take(&mut self.refusals));
         }
     }
 
@@ -95,6 +97,9 @@ impl<'f> FaultList<'f> {
     pub(crate) fn warn(&mut self, code: FaultCode, at: usize, message: impl Into<String>) {
         let fault = self.fault(code, at, message.into());
         self.warnings.push(fault);
+        if self.warnings.len() >= 10 * MAX_FAULTS {
+            self.warnings = in_order(std::mem::take(&mut self.warnings));
+        }
     }
 
     pub(crate) fn lines(&self) -> &LineIndex {
@@ -103,11 +108,6 @@ impl<'f> FaultList<'f> {
 
     /// The warnings if nothing was refused, else the refusals, both in order of their lines.
     pub(crate) fn finish(self) -> Result<Vec<WorkflowFault>, Vec<WorkflowFault>> {
-        let in_order = |mut faults: Vec<WorkflowFault>| {
-            faults.sort_by_key(|fault| (fault.line, fault.column));
-            faults.truncate(MAX_FAULTS);
-            faults
-        };
         if self.refusals.is_empty() {
             Ok(in_order(self.warnings))
         } else {
@@ -127,6 +127,14 @@ impl<'f> FaultList<'f> {
     }
 }
 
+/// The first of them by their lines, each once.
+fn in_order(mut faults: Vec<WorkflowFault>) -> Vec<WorkflowFault> {
+    faults.sort_by(|a, b| (a.line, a.column, &a.message).cmp(&(b.line, b.column, &b.message)));
+    faults.dedup();
+    faults.truncate(MAX_FAULTS);
+    faults
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,7 +152,7 @@ mod tests {
         assert_eq!((found[1].line, found[1].column), (2, 1));
 
         let mut faults = FaultList::new("ci.yml", &lines);
-        for number in 0..300 {
+        for number in 0..3000 {
             faults.invalid(0, number.to_string());
         }
         assert_eq!(faults.finish().unwrap_err().len(), MAX_FAULTS);

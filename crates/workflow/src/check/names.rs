@@ -1,14 +1,21 @@
 //! Whether what an expression names exists.
 
+use std::collections::BTreeSet;
+
 use super::rules::{self, TextRule};
 use crate::expression::Mention;
 use crate::read::{AxisModel, FileModel, JobModel, MatrixModel, suggestion};
-use crate::yaml::{YamlKind, YamlNode};
+use crate::yaml::YamlKind;
+
+/// No message lists more names.
+const MAX_LISTED: usize = 30;
 
 /// What can be named at a place: all of the file, and in a job what the job has and the steps before.
 pub(super) struct NameScope<'m> {
     pub file: &'m FileModel,
     pub job: Option<&'m JobModel>,
+    /// The keys of the job's matrix, or none if an expression makes some of them.
+    pub matrix_keys: Option<BTreeSet<String>>,
     /// How many steps of the job are before this one.
     pub steps_before: usize,
 }
@@ -42,7 +49,7 @@ pub(super) fn fault_of(
         ("runner", [name, ..]) => property("runner", name, rules::RUNNER),
         ("strategy", [name, ..]) => property("strategy", name, rules::STRATEGY_CONTEXT),
         ("inputs", [name, ..]) => input(name, scope),
-        ("matrix", rest) => matrix(rest, scope),
+        ("matrix", rest) => matrix_key(rest, scope),
         ("needs", [name, rest @ ..]) => need(name, rest, scope),
         ("steps", [name, rest @ ..]) => step(name, rest, scope),
         // What they have is known only when a job runs.
@@ -67,7 +74,7 @@ fn missing<'k>(message: &str, name: &str, known: impl Iterator<Item = &'k str> +
     if !hint.is_empty() {
         return format!("{message}{hint}");
     }
-    let all: Vec<_> = known.collect();
+    let all: Vec<_> = known.take(MAX_LISTED).collect();
     match all.is_empty() {
         true => message.to_owned(),
         false => format!("{message}; there are: {}", all.join(", ")),
@@ -149,13 +156,13 @@ fn step(name: &str, rest: &[&str], scope: &NameScope<'_>) -> Option<String> {
     property(&format!("steps.{name}"), result, rules::STEP_RESULT)
 }
 
-fn matrix(rest: &[&str], scope: &NameScope<'_>) -> Option<String> {
-    let Some(matrix) = &scope.job?.strategy.matrix else {
+fn matrix_key(rest: &[&str], scope: &NameScope<'_>) -> Option<String> {
+    if scope.job?.strategy.matrix.is_none() {
         return Some("this job has no matrix; add one under `strategy`".to_owned());
-    };
+    }
     let name = rest.first()?;
-    let keys = matrix_keys(matrix)?;
-    let is_known = keys.iter().any(|key| key.to_lowercase() == *name);
+    let keys = scope.matrix_keys.as_ref()?;
+    let is_known = keys.contains(*name);
     (!is_known).then(|| {
         missing(
             &format!("the matrix has no key `{name}`"),
@@ -165,27 +172,30 @@ fn matrix(rest: &[&str], scope: &NameScope<'_>) -> Option<String> {
     })
 }
 
-/// The keys of all rows, or none if an expression makes some of them.
-fn matrix_keys(matrix: &MatrixModel) -> Option<Vec<String>> {
+/// The keys of all rows in lower case, or none if an expression makes some of them.
+pub(super) fn matrix_keys(matrix: &MatrixModel) -> Option<BTreeSet<String>> {
     let MatrixModel::Axes { axes, include, .. } = matrix else {
         return None;
     };
-    let mut keys: Vec<String> = axes.iter().map(|(name, _)| name.text.clone()).collect();
+    let mut keys: BTreeSet<String> = axes
+        .iter()
+        .map(|(name, _)| name.text.to_lowercase())
+        .collect();
     match include {
         None => {}
         Some(AxisModel::Expression(_)) => return None,
         Some(AxisModel::Values(rows)) => {
             for row in rows {
-                keys.extend(row_keys(row)?);
+                let YamlKind::Map(entries) = &row.kind else {
+                    return None;
+                };
+                keys.extend(
+                    entries
+                        .iter()
+                        .filter_map(|(key, _)| Some(key.scalar_text()?.to_lowercase())),
+                );
             }
         }
     }
     Some(keys)
-}
-
-fn row_keys(row: &YamlNode) -> Option<Vec<String>> {
-    match &row.kind {
-        YamlKind::Map(entries) => entries.iter().map(|(key, _)| key.scalar_text()).collect(),
-        _ => None,
-    }
 }

@@ -1,6 +1,6 @@
 //! Every text of a file that may have expressions, with what may be named in it.
 
-use super::names::{NameScope, fault_of};
+use super::names::{NameScope, fault_of, matrix_keys};
 use super::rules::{self, TextRule};
 use crate::expression::{ExprFault, Mentions, TemplatePart, condition_text, parse, parts};
 use crate::fault::FaultList;
@@ -14,6 +14,7 @@ pub(crate) fn check_file(faults: &mut FaultList<'_>, file: &FileModel) {
     let scope = NameScope {
         file,
         job: None,
+        matrix_keys: None,
         steps_before: 0,
     };
     let mut checker = Checker { faults, scope };
@@ -34,6 +35,7 @@ struct Checker<'c, 'f, 'm> {
 impl<'m> Checker<'_, '_, 'm> {
     fn job(&mut self, job: &'m JobModel) {
         self.scope.job = Some(job);
+        self.scope.matrix_keys = job.strategy.matrix.as_ref().and_then(matrix_keys);
         self.scope.steps_before = 0;
         self.texts(job.name.iter(), &rules::JOB);
         self.condition(job.condition.as_ref(), &rules::JOB_IF);

@@ -1,5 +1,6 @@
 //! What an expression is evaluated with.
 
+use super::budget::ExprBudget;
 use super::value::{ExprObject, ExprValue};
 
 /// How the job or step before ended, for `success()` and its kin.
@@ -22,6 +23,7 @@ pub struct EvalContext<'a> {
     values: ExprObject,
     status: Option<JobStatus>,
     files: Option<&'a dyn HashFiles>,
+    budget: Option<&'a ExprBudget>,
 }
 
 impl<'a> EvalContext<'a> {
@@ -46,6 +48,17 @@ impl<'a> EvalContext<'a> {
     pub fn with_files(mut self, files: &'a dyn HashFiles) -> Self {
         self.files = Some(files);
         self
+    }
+
+    /// With a budget that several expressions share; else each has its own.
+    #[must_use]
+    pub(crate) fn with_budget(mut self, budget: &'a ExprBudget) -> Self {
+        self.budget = Some(budget);
+        self
+    }
+
+    pub(crate) fn budget(&self) -> Option<&'a ExprBudget> {
+        self.budget
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&ExprValue> {

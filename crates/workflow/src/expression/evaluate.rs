@@ -8,6 +8,7 @@ use github_actions_expressions::literal::Literal;
 use github_actions_expressions::op::BinOp;
 use github_actions_expressions::{Expr, SpannedExpr};
 
+use super::budget::{ExprBudget, cost};
 use super::coerce::{compare, equal, to_number, to_text};
 use super::context::{EvalContext, JobStatus};
 use super::fault::ExprFault;
@@ -24,11 +25,15 @@ pub(crate) fn evaluate_tree(
     tree: &SpannedExpr<'_>,
     context: &EvalContext<'_>,
 ) -> Result<ExprValue, ExprFault> {
-    Evaluator { context }.value(tree).map(|found| found.value)
+    let own = ExprBudget::new();
+    let budget = context.budget().unwrap_or(&own);
+    let found = Evaluator { context, budget }.value(tree)?;
+    Ok(found.value)
 }
 
 struct Evaluator<'c> {
     context: &'c EvalContext<'c>,
+    budget: &'c ExprBudget,
 }
 
 /// A value, and whether it is what `.*` made: such a list is looked into by its items.
@@ -75,6 +80,12 @@ impl Access {
 
 impl Evaluator<'_> {
     fn value(&self, tree: &SpannedExpr<'_>) -> Result<Evaluated, ExprFault> {
+        let found = self.unpaid_value(tree)?;
+        let paid = self.budget.spend(cost(&found.value));
+        paid.map(|()| found).map_err(|message| fault(tree, message))
+    }
+
+    fn unpaid_value(&self, tree: &SpannedExpr<'_>) -> Result<Evaluated, ExprFault> {
         let value = match &tree.inner {
             Expr::Literal(literal) => literal_value(literal),
             Expr::Context(path) => return self.path(path),

@@ -1,5 +1,6 @@
 //! Expressions of GitHub Actions: parsed by `github-actions-expressions`, evaluated here as the official packages do.
 
+mod budget;
 mod coerce;
 mod context;
 mod evaluate;
@@ -10,6 +11,7 @@ mod syntax;
 mod template;
 mod value;
 
+pub(crate) use budget::ExprBudget;
 pub(crate) use coerce::{number_text, to_number, to_text};
 pub use context::{EvalContext, HashFiles, JobStatus};
 pub use evaluate::evaluate;

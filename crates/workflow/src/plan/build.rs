@@ -9,8 +9,9 @@ use super::matches::matches;
 use super::model::{Planned, PlannedJob, WorkflowPlan};
 use super::outside::outside_names;
 use super::resolve::Resolver;
+use super::texts::asked_by_file;
 use crate::event::WorkflowEvent;
-use crate::expression::{EvalContext, ExprValue};
+use crate::expression::{EvalContext, ExprBudget, ExprValue};
 use crate::fault::{FaultList, WorkflowFault};
 use crate::read::MAX_JOBS;
 use crate::workflow::Workflow;
@@ -27,7 +28,8 @@ impl Workflow {
         }
         let mut faults = self.faults();
         let contexts = contexts(self, &mut faults, event, facts);
-        let planner = planner(self, &contexts, None);
+        let budget = ExprBudget::new();
+        let planner = planner(self, &contexts, None, &budget);
         let mut jobs = Vec::new();
         for job in &self.model().jobs {
             jobs.extend(plan_job(&planner, &mut faults, job));
@@ -68,7 +70,8 @@ impl Workflow {
         needs: &ExprValue,
     ) -> Result<Vec<PlannedJob>, Vec<WorkflowFault>> {
         let mut faults = self.faults();
-        let planner = planner(self, &plan.contexts, Some(needs));
+        let budget = ExprBudget::new();
+        let planner = planner(self, &plan.contexts, Some(needs), &budget);
         let jobs = match self.model().jobs.iter().find(|other| other.id.text == job) {
             Some(job) => plan_job(&planner, &mut faults, job),
             None => {
@@ -120,8 +123,9 @@ fn planner<'p>(
     workflow: &'p Workflow,
     contexts: &BTreeMap<String, ExprValue>,
     needs: Option<&ExprValue>,
+    budget: &'p ExprBudget,
 ) -> JobPlanner<'p> {
-    let mut context = EvalContext::new();
+    let mut context = EvalContext::new().with_budget(budget);
     for (name, value) in contexts {
         context = context.with(name, value.clone());
     }
@@ -134,5 +138,6 @@ fn planner<'p>(
         context,
         linux_labels: &workflow.options().linux_labels,
         outside,
+        asked: asked_by_file(workflow.model()),
     }
 }

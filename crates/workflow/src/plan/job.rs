@@ -5,8 +5,8 @@ use super::model::{Planned, PlannedJob, PlannedStrategy, SkipReason};
 use super::outside::OutsideNames;
 use super::resolve::Resolver;
 use super::step::{StepSurroundings, plan_step};
-use super::texts::asked;
-use crate::expression::{EvalContext, ExprValue, to_text};
+use super::texts::{Asked, asked};
+use crate::expression::{EvalContext, ExprBudget, ExprValue, to_text};
 use crate::fault::FaultList;
 use crate::read::{AxisModel, FileModel, JobModel, MatrixModel, TextAt, is_linux};
 use crate::yaml::{YamlKind, YamlNode};
@@ -19,6 +19,7 @@ pub(super) struct JobPlanner<'p> {
     pub context: EvalContext<'p>,
     pub linux_labels: &'p [String],
     pub outside: OutsideNames,
+    pub asked: Asked,
 }
 
 pub(super) fn plan_job(
@@ -53,16 +54,22 @@ pub(super) fn plan_job(
         most,
     );
     let total = all.len();
-    let planned = all.into_iter().enumerate().map(|(index, matrix)| {
-        let strategy = PlannedStrategy {
-            fail_fast,
-            max_parallel: whole(max_parallel),
-            index,
-            total,
-            matrix,
-        };
-        plan_row(planner, faults, job, strategy, is_deferred)
-    });
+    let asked = asked(&planner.asked, job);
+    let is_spent = || planner.context.budget().is_some_and(ExprBudget::is_spent);
+    let planned = all
+        .into_iter()
+        .enumerate()
+        .take_while(|_| !is_spent())
+        .map(|(index, matrix)| {
+            let strategy = PlannedStrategy {
+                fail_fast,
+                max_parallel: whole(max_parallel),
+                index,
+                total,
+                matrix,
+            };
+            plan_row(planner, faults, job, strategy, (&asked, is_deferred))
+        });
     planned.collect()
 }
 
@@ -71,7 +78,7 @@ fn plan_row(
     faults: &mut FaultList<'_>,
     job: &JobModel,
     strategy: PlannedStrategy,
-    is_deferred: bool,
+    (asked, is_deferred): (&Asked, bool),
 ) -> PlannedJob {
     let mut context = planner.context.clone();
     // A row that is not there yet leaves whatever names it for later.
@@ -89,7 +96,6 @@ fn plan_row(
     let labels = labels(&mut resolver, &job.runs_on);
     let is_elsewhere =
         matches!(&labels, Planned::Value(labels) if !is_linux(labels, planner.linux_labels));
-    let asked = asked(planner.file, job);
     let no_names = Vec::new();
     let of_job = planner.outside.get(&job.id.text);
     let mut steps = Vec::new();
@@ -124,7 +130,7 @@ fn plan_row(
             .collect(),
         concurrency: resolver.concurrency(job.concurrency.as_ref()),
         steps,
-        secrets: asked.secrets,
+        secrets: asked.secrets.clone(),
         mentions_commit: asked.mentions_commit,
         extras: job.extras.clone(),
         strategy,

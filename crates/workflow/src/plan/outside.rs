@@ -6,19 +6,23 @@ use super::script::takes_outside;
 use crate::read::{AxisModel, FileModel, JobModel, MatrixModel, StepBody, StepModel, TextAt};
 use crate::yaml::{YamlKind, YamlNode};
 
+/// A longer list becomes a coarser one.
+const MAX_NAMES: usize = 64;
+
 /// For each job, and each of its steps, the names as `env.TITLE` or `needs.a.outputs.b`.
 pub(super) type OutsideNames = HashMap<String, Vec<Vec<String>>>;
 
 pub(super) fn outside_names(file: &FileModel) -> OutsideNames {
     let mut names = OutsideNames::new();
     let mut outputs: HashMap<&str, Vec<String>> = HashMap::new();
+    let of_file = variables(&file.env, &[]);
     // Each job after those that it needs; circles were refused.
     while let Some(job) = file
         .jobs
         .iter()
         .find(|job| !names.contains_key(&job.id.text) && is_ready(job, &names))
     {
-        let (of_steps, of_outputs) = of_job(file, job, &outputs);
+        let (of_steps, of_outputs) = of_job(&of_file, job, &outputs);
         names.insert(job.id.text.clone(), of_steps);
         outputs.insert(&job.id.text, of_outputs);
     }
@@ -30,7 +34,7 @@ fn is_ready(job: &JobModel, done: &OutsideNames) -> bool {
 }
 
 fn of_job(
-    file: &FileModel,
+    of_file: &[String],
     job: &JobModel,
     outputs: &HashMap<&str, Vec<String>>,
 ) -> (Vec<Vec<String>>, Vec<String>) {
@@ -47,11 +51,14 @@ fn of_job(
     {
         names.push("matrix".to_owned());
     }
-    let of_env = variables(&file.env, &names)
-        .into_iter()
-        .chain(variables(&job.env, &names));
-    let of_env: Vec<_> = of_env.collect();
-    names.extend(of_env);
+    names.extend(variables(&job.env, &names));
+    names.extend_from_slice(of_file);
+    if names.len() > MAX_NAMES {
+        // Each step has the list, so all of a context stands for many of its names.
+        names = ["env", "matrix", "needs", "steps"]
+            .map(str::to_owned)
+            .to_vec();
+    }
     let mut of_steps = Vec::new();
     for step in &job.steps {
         let mut of_step = names.clone();

@@ -49,7 +49,15 @@ impl<'r, 'f, 'c> Resolver<'r, 'f, 'c> {
     }
 
     pub(super) fn text(&mut self, text: &TextAt) -> Planned<String> {
-        if self.knows(&text.text) {
+        // Texts without expressions count too: a matrix has each as often as it has rows.
+        let paid = self
+            .context
+            .budget()
+            .map_or(Ok(()), |budget| budget.spend(text.text.len()));
+        if let Err(message) = paid {
+            self.faults.invalid(text.at, message);
+            Planned::Value(String::new())
+        } else if self.knows(&text.text) {
             let value = self.value(text).unwrap_or_default();
             Planned::Value(to_text(&value))
         } else {

@@ -12,14 +12,23 @@ const COMMIT: [&str; 8] = [
 const COMMIT_VARIABLES: [&str; 2] = ["GITHUB_SHA", "GITHUB_REF"];
 
 /// What a job asks for.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub(super) struct Asked {
     pub secrets: Vec<String>,
     pub mentions_commit: bool,
 }
 
-pub(super) fn asked(file: &FileModel, job: &JobModel) -> Asked {
+/// What every job asks for by the `env` of the file.
+pub(super) fn asked_by_file(file: &FileModel) -> Asked {
     let mut asked = Asked::default();
+    file.env
+        .iter()
+        .for_each(|(_, value)| of_text(&value.text, &mut asked));
+    asked
+}
+
+pub(super) fn asked(of_file: &Asked, job: &JobModel) -> Asked {
+    let mut asked = of_file.clone();
     for condition in job
         .condition
         .iter()
@@ -29,15 +38,8 @@ pub(super) fn asked(file: &FileModel, job: &JobModel) -> Asked {
             of_expression(text, &mut asked);
         }
     }
-    let mut of_text = |text: &str| {
-        asked.mentions_commit |= COMMIT_VARIABLES.iter().any(|name| text.contains(name));
-        for part in parts(text).unwrap_or_default() {
-            if let TemplatePart::Expression { text, .. } = part {
-                of_expression(text, &mut asked);
-            }
-        }
-    };
-    for (_, value) in file.env.iter().chain(&job.env).chain(&job.outputs) {
+    let mut of_text = |text: &str| of_text(text, &mut asked);
+    for (_, value) in job.env.iter().chain(&job.outputs) {
         of_text(&value.text);
     }
     for text in [&job.name, &job.timeout, &job.continue_on_error]
@@ -69,6 +71,15 @@ pub(super) fn asked(file: &FileModel, job: &JobModel) -> Asked {
     asked.secrets.sort();
     asked.secrets.dedup();
     asked
+}
+
+fn of_text(text: &str, asked: &mut Asked) {
+    asked.mentions_commit |= COMMIT_VARIABLES.iter().any(|name| text.contains(name));
+    for part in parts(text).unwrap_or_default() {
+        if let TemplatePart::Expression { text, .. } = part {
+            of_expression(text, asked);
+        }
+    }
 }
 
 fn of_expression(text: &str, asked: &mut Asked) {

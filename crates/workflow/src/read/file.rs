@@ -1,17 +1,16 @@
 //! A whole file.
 
+use std::collections::HashSet;
+
 use super::concurrency::{read_concurrency, read_defaults};
-use super::job::read_job;
+use super::job::{MAX_JOBS, read_job};
 use super::keys::FILE;
-use super::model::{FileModel, TextAt};
+use super::model::{FileModel, JobModel, TextAt};
 use super::reader::Reader;
 use super::step::is_name;
 use super::suggest::suggestion;
 use super::triggers::read_triggers;
 use crate::yaml::{YamlKind, YamlNode};
-
-/// After matrices were expanded.
-pub(crate) const MAX_JOBS: usize = 256;
 
 pub(crate) fn read_file(reader: &mut Reader<'_>, node: &YamlNode) -> FileModel {
     let mut file = FileModel::default();
@@ -106,12 +105,10 @@ fn check_needs(reader: &mut Reader<'_>, file: &FileModel, names: &[String]) {
             }
         }
     }
-    for job in &file.jobs {
-        if let Some(need) = job
-            .needs
-            .iter()
-            .find(|need| reaches(file, &need.text, &job.id.text))
-        {
+    let circles = in_circles(file);
+    let in_circle = |name: &str| circles.contains(name);
+    for job in file.jobs.iter().filter(|job| in_circle(&job.id.text)) {
+        if let Some(need) = job.needs.iter().find(|need| in_circle(&need.text)) {
             let message = format!(
                 "`{}` needs `{}`, which needs it in turn; break the circle",
                 job.id.text, need.text
@@ -121,23 +118,26 @@ fn check_needs(reader: &mut Reader<'_>, file: &FileModel, names: &[String]) {
     }
 }
 
-/// Whether a job needs another, itself or by others.
-fn reaches(file: &FileModel, from: &str, to: &str) -> bool {
-    let mut seen: Vec<&str> = Vec::new();
-    let mut next = vec![from];
-    while let Some(name) = next.pop() {
-        if name == to {
-            return true;
+/// The jobs that are left when all that need none of the others, or that none of the others needs, are taken away.
+fn in_circles(file: &FileModel) -> HashSet<String> {
+    let mut left: HashSet<String> = file.jobs.iter().map(|job| job.id.text.clone()).collect();
+    loop {
+        let jobs = || file.jobs.iter().filter(|job| left.contains(&job.id.text));
+        let needed: HashSet<&str> = jobs()
+            .flat_map(|job| &job.needs)
+            .map(|need| need.text.as_str())
+            .collect();
+        let stays = |job: &&JobModel| {
+            needed.contains(job.id.text.as_str())
+                && job.needs.iter().any(|need| left.contains(&need.text))
+        };
+        let rest: HashSet<String> = jobs()
+            .filter(stays)
+            .map(|job| job.id.text.clone())
+            .collect();
+        if rest.len() == left.len() {
+            return left;
         }
-        if seen.contains(&name) {
-            continue;
-        }
-        seen.push(name);
-        let job = file.jobs.iter().find(|job| job.id.text == name);
-        next.extend(
-            job.into_iter()
-                .flat_map(|job| job.needs.iter().map(|need| need.text.as_str())),
-        );
+        left = rest;
     }
-    false
 }

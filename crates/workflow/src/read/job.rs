@@ -12,7 +12,10 @@ use super::strategy::read_strategy;
 use crate::fault::FaultCode;
 use crate::yaml::{YamlKind, YamlNode};
 
+/// After matrices were expanded.
+pub(crate) const MAX_JOBS: usize = 256;
 const MAX_STEPS: usize = 64;
+const MAX_OUTPUTS: usize = 100;
 
 pub(super) fn read_job(
     reader: &mut Reader<'_>,
@@ -50,7 +53,11 @@ pub(super) fn read_job(
         match key {
             "name" => job.name = reader.text(value, key),
             "permissions" => {}
-            "needs" => job.needs = reader.texts(value, key),
+            "needs" => {
+                job.needs = reader.texts(value, key);
+                reader.bound(value.at, "names in `needs`", job.needs.len(), MAX_JOBS);
+                job.needs.truncate(MAX_JOBS);
+            }
             "if" => job.condition = reader.text(value, key),
             "runs-on" => {
                 has_runner = true;
@@ -61,7 +68,11 @@ pub(super) fn read_job(
             "strategy" => job.strategy = read_strategy(reader, value),
             "timeout-minutes" => job.timeout = reader.number(value, key),
             "continue-on-error" => job.continue_on_error = reader.flag(value, key),
-            "outputs" => job.outputs = reader.text_map(value, key),
+            "outputs" => {
+                job.outputs = reader.text_map(value, key);
+                reader.bound(value.at, "outputs", job.outputs.len(), MAX_OUTPUTS);
+                job.outputs.truncate(MAX_OUTPUTS);
+            }
             "concurrency" => job.concurrency = read_concurrency(reader, value),
             "steps" => steps = Some(value),
             _ => read_extra(reader, key, value, &mut job.extras),

@@ -17,7 +17,8 @@ mod triggers;
 
 pub use actions::BuiltIn;
 pub use extras::{JobExtras, RetryRule};
-pub(crate) use file::{MAX_JOBS, read_file};
+pub(crate) use file::read_file;
+pub(crate) use job::MAX_JOBS;
 pub use keys::{KeySupport, SupportRow, support_table};
 pub(crate) use labels::is_linux;
 pub(crate) use model::{

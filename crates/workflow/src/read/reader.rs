@@ -204,6 +204,16 @@ impl<'r> Reader<'r> {
         self.one_of_kind(node, is_right, what, "a number above 0 or an expression")
     }
 
+    /// Refuses more of something than a workflow may have.
+    pub(super) fn bound(&mut self, at: usize, what: &str, given: usize, most: usize) {
+        if given > most {
+            self.invalid(
+                at,
+                format!("there are {given} {what}; there may be at most {most}"),
+            );
+        }
+    }
+
     pub(super) fn plain_flag(&mut self, node: &YamlNode, what: &str) -> bool {
         if let YamlKind::Bool(value) = node.kind {
             return value;

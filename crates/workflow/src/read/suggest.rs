@@ -1,10 +1,14 @@
 //! Which known name was probably meant.
 
+/// A file may have thousands of names, and as many that are wrong.
+const MAX_COMPARED: usize = 256;
+
 /// "; did you mean x?" if a known name is close, else nothing.
 pub(crate) fn suggestion<'k>(written: &str, known: impl IntoIterator<Item = &'k str>) -> String {
     let written = written.to_lowercase();
     let known = known
         .into_iter()
+        .take(MAX_COMPARED)
         .map(|name| (distance(&written, &name.to_lowercase()), name));
     let allowed = ((written.len() + 1) / 3).min(3);
     match known.min_by_key(|(distance, _)| *distance) {

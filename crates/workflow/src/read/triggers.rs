@@ -10,6 +10,7 @@ use crate::glob::PathPattern;
 use crate::yaml::{YamlKind, YamlNode};
 
 const MAX_PATTERNS: usize = 100;
+const MAX_INPUTS: usize = 100;
 
 pub(super) fn read_triggers(reader: &mut Reader<'_>, node: &YamlNode, file: &mut FileModel) {
     match &node.kind {
@@ -173,8 +174,10 @@ fn read_inputs(reader: &mut Reader<'_>, node: &YamlNode) -> Vec<InputModel> {
         return Vec::new();
     }
     let entries = reader.entries(node, "inputs");
+    reader.bound(node.at, "inputs", entries.len(), MAX_INPUTS);
     entries
         .into_iter()
+        .take(MAX_INPUTS)
         .map(|(name, key, value)| {
             read_input(
                 reader,

@@ -1,5 +1,7 @@
 //! Bytes of a text into lines and columns.
 
+use serde_saphyr::Location;
+
 /// Where the lines of a text begin.
 #[derive(Debug, Clone)]
 pub(crate) struct LineIndex {
@@ -32,8 +34,18 @@ impl LineIndex {
         (line, column + 1)
     }
 
-    /// The byte at a line and column as the parser counts them.
-    pub(crate) fn byte_at(&self, line: u64, column: u64) -> usize {
+    /// The byte at which the parser found something.
+    pub(super) fn byte_of(&self, place: &Location) -> usize {
+        let byte = place
+            .span()
+            .byte_offset()
+            .and_then(|at| usize::try_from(at).ok());
+        let byte = byte.filter(|at| self.text.is_char_boundary(*at));
+        // Where it does not say, it is counted, which is slow in long lines.
+        byte.unwrap_or_else(|| self.byte_at(place.line(), place.column()))
+    }
+
+    fn byte_at(&self, line: u64, column: u64) -> usize {
         let line = usize::try_from(line.max(1) - 1).unwrap_or(usize::MAX);
         let column = usize::try_from(column.max(1) - 1).unwrap_or(usize::MAX);
         let Some(start) = self.starts.get(line) else {

@@ -105,7 +105,7 @@ impl Written {
         };
         YamlNode {
             kind,
-            at: lines.byte_at(self.place.line(), self.place.column()),
+            at: lines.byte_of(&self.place),
         }
     }
 }

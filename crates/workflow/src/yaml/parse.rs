@@ -10,7 +10,7 @@ const MAX_BYTES: usize = 256 * 1024;
 const MAX_DEPTH: usize = 32;
 const MAX_NODES: usize = 50_000;
 const MAX_ANCHORS: usize = 100;
-const MAX_ALIASES: usize = 500;
+const MAX_ALIASES: usize = 200;
 
 /// The tree, or what is wrong and at which byte.
 pub(crate) fn parse(lines: &LineIndex) -> Result<YamlNode, (usize, String)> {
@@ -44,7 +44,7 @@ pub(crate) fn parse(lines: &LineIndex) -> Result<YamlNode, (usize, String)> {
         Ok(written) => Ok(written.into_node(lines)),
         Err(error) => {
             let place = error.location();
-            let at = place.map_or(0, |place| lines.byte_at(place.line(), place.column()));
+            let at = place.map_or(0, |place| lines.byte_of(&place));
             let message = error.without_snippet().to_string();
             Err((
                 at,

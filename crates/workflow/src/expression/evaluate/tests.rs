@@ -136,6 +136,17 @@ fn a_text_that_doubles_itself_ends() {
     assert!(json(&text).contains("longer than"));
 }
 
+#[test]
+fn work_has_a_bound() {
+    let long = "x".repeat(15_000);
+    let many = format!("contains(format('{{0}}{{0}}{{0}}{{0}}', '{long}'), 'y')");
+    assert_eq!(json(&many), "false");
+    let budget = ExprBudget::new();
+    let shared = context().with_budget(&budget);
+    let ends = (0..10_000).any(|_| evaluate(&many, &shared).is_err());
+    assert!(ends && budget.is_spent());
+}
+
 /// Something that looks like an expression, more often valid than not.
 fn expressions() -> impl Strategy<Value = String> {
     let leaf = prop_oneof![
