@@ -5,7 +5,7 @@ use std::cell::Cell;
 use super::value::ExprValue;
 
 /// Bytes of values that one plan, or else one expression, may make.
-const MAX_MADE: usize = 64 * 1024 * 1024;
+const MAX_MADE: usize = 16 * 1024 * 1024;
 /// What an item without a text counts for.
 const ITEM: usize = 16;
 

@@ -1,11 +1,12 @@
 //! A job of the file into the rows of its matrix.
 
-use super::matrix::{name_of_row, rows};
+use super::matrix::rows;
 use super::model::{Planned, PlannedJob, PlannedStrategy, SkipReason};
 use super::outside::OutsideNames;
 use super::resolve::Resolver;
+use super::rows::name_of_row;
 use super::step::{StepSurroundings, plan_step};
-use super::texts::{Asked, asked};
+use super::texts::{JobAsks, asked};
 use crate::expression::{EvalContext, ExprBudget, ExprValue, to_text};
 use crate::fault::FaultList;
 use crate::read::{AxisModel, FileModel, JobModel, MatrixModel, TextAt, is_linux};
@@ -19,7 +20,7 @@ pub(super) struct JobPlanner<'p> {
     pub context: EvalContext<'p>,
     pub linux_labels: &'p [String],
     pub outside: OutsideNames,
-    pub asked: Asked,
+    pub asked: JobAsks,
 }
 
 pub(super) fn plan_job(
@@ -78,7 +79,7 @@ fn plan_row(
     faults: &mut FaultList<'_>,
     job: &JobModel,
     strategy: PlannedStrategy,
-    (asked, is_deferred): (&Asked, bool),
+    (asked, is_deferred): (&JobAsks, bool),
 ) -> PlannedJob {
     let mut context = planner.context.clone();
     // A row that is not there yet leaves whatever names it for later.

@@ -10,6 +10,7 @@ mod matrix;
 mod model;
 mod outside;
 mod resolve;
+mod rows;
 mod script;
 mod step;
 mod texts;

@@ -13,21 +13,21 @@ const COMMIT_VARIABLES: [&str; 2] = ["GITHUB_SHA", "GITHUB_REF"];
 
 /// What a job asks for.
 #[derive(Debug, Default, Clone)]
-pub(super) struct Asked {
+pub(super) struct JobAsks {
     pub secrets: Vec<String>,
     pub mentions_commit: bool,
 }
 
 /// What every job asks for by the `env` of the file.
-pub(super) fn asked_by_file(file: &FileModel) -> Asked {
-    let mut asked = Asked::default();
+pub(super) fn asked_by_file(file: &FileModel) -> JobAsks {
+    let mut asked = JobAsks::default();
     file.env
         .iter()
         .for_each(|(_, value)| of_text(&value.text, &mut asked));
     asked
 }
 
-pub(super) fn asked(of_file: &Asked, job: &JobModel) -> Asked {
+pub(super) fn asked(of_file: &JobAsks, job: &JobModel) -> JobAsks {
     let mut asked = of_file.clone();
     for condition in job
         .condition
@@ -46,6 +46,7 @@ pub(super) fn asked(of_file: &Asked, job: &JobModel) -> Asked {
         .into_iter()
         .flatten()
         .chain(&job.runs_on)
+        .chain(&job.defaults.working_directory)
     {
         of_text(&text.text);
     }
@@ -73,7 +74,7 @@ pub(super) fn asked(of_file: &Asked, job: &JobModel) -> Asked {
     asked
 }
 
-fn of_text(text: &str, asked: &mut Asked) {
+fn of_text(text: &str, asked: &mut JobAsks) {
     asked.mentions_commit |= COMMIT_VARIABLES.iter().any(|name| text.contains(name));
     for part in parts(text).unwrap_or_default() {
         if let TemplatePart::Expression { text, .. } = part {
@@ -82,7 +83,7 @@ fn of_text(text: &str, asked: &mut Asked) {
     }
 }
 
-fn of_expression(text: &str, asked: &mut Asked) {
+fn of_expression(text: &str, asked: &mut JobAsks) {
     let Ok(tree) = parse(text) else { return };
     for mention in Mentions::of(&tree).contexts {
         asked.secrets.extend(secret(&mention));

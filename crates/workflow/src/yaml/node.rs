@@ -75,18 +75,18 @@ impl YamlNode {
 }
 
 /// A part as the parser gives it, with its line and column.
-pub(super) struct Written {
+pub(super) struct WrittenNode {
     kind: WrittenKind,
     place: Location,
 }
 
 enum WrittenKind {
     Scalar(YamlKind),
-    List(Vec<Written>),
-    Map(Vec<(Written, Written)>),
+    List(Vec<WrittenNode>),
+    Map(Vec<(WrittenNode, WrittenNode)>),
 }
 
-impl Written {
+impl WrittenNode {
     pub(super) fn into_node(self, lines: &LineIndex) -> YamlNode {
         let kind = match self.kind {
             WrittenKind::Scalar(kind) => kind,
@@ -110,7 +110,7 @@ impl Written {
     }
 }
 
-impl<'de> Deserialize<'de> for Written {
+impl<'de> Deserialize<'de> for WrittenNode {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let spanned = Spanned::<WrittenKind>::deserialize(deserializer)?;
         Ok(Self {

@@ -3,7 +3,7 @@
 use serde_saphyr::{Budget, DuplicateKeyPolicy, MergeKeyPolicy};
 
 use super::lines::LineIndex;
-use super::node::{Written, YamlNode};
+use super::node::{WrittenNode, YamlNode};
 
 /// A longer file is refused.
 const MAX_BYTES: usize = 256 * 1024;
@@ -40,7 +40,7 @@ pub(crate) fn parse(lines: &LineIndex) -> Result<YamlNode, (usize, String)> {
     };
     options.alias_limits.max_total_replayed_events = MAX_NODES;
     options.budget = Some(budget);
-    match serde_saphyr::from_str_with_options::<Written>(text, options) {
+    match serde_saphyr::from_str_with_options::<WrittenNode>(text, options) {
         Ok(written) => Ok(written.into_node(lines)),
         Err(error) => {
             let place = error.location();
