@@ -433,3 +433,80 @@ fn a_step_checks_out_only_what_the_job_is_at() {
         );
     }
 }
+
+#[test]
+fn values_of_the_wrong_kind_are_refused_where_they_are_written() {
+    for (line, found) in [
+        (
+            "timeout-minutes: ${{ matrix.v }}",
+            "4:22: the value here is `x`, which is of the wrong kind",
+        ),
+        (
+            "continue-on-error: ${{ matrix.v }}",
+            "4:24: the value here is `x`",
+        ),
+        (
+            "name: ${{ fromJSON(matrix.v) }}",
+            "4:15: fromJSON was given a text that is no JSON",
+        ),
+        (
+            "concurrency: \" ${{ matrix.none || '' }}\"",
+            "4:18: the concurrency group is empty",
+        ),
+    ] {
+        let text = format!(
+            "on: push\njobs:\n  a:\n    {line}\n    runs-on: linux\n    strategy: {{matrix: {{v: [x], none: ['']}}}}\n    steps: [{{run: x}}]\n"
+        );
+        let faults = try_plan(&text, &push("refs/heads/main")).unwrap_err();
+        let fault = faults[0].to_string();
+        assert!(fault.contains(&format!(":{found}")), "{fault}");
+    }
+}
+
+#[test]
+fn what_only_a_running_job_knows_is_left_for_then() {
+    let text = "on: push\njobs:\n  a:\n    runs-on: linux\n    outputs: {os: x}\n    steps: [{run: x}]\n  b:\n    needs: a\n    runs-on: ${{ needs.a.outputs.os }}\n    timeout-minutes: ${{ fromJSON(needs.a.outputs.os) }}\n    env: {T: '${{ secrets.t }}', G: '${{ github.token }}', ALL: '${{ toJSON(secrets) }}'}\n    steps: [{run: 'x ${{ runner.temp }}', if: needs.a.result == 'success'}]\n";
+    let plan = plan(text, &push("refs/heads/main"));
+    let job = &plan.jobs[1];
+    assert!(matches!(job.runs_on, Planned::Template(_)) && job.skipped.is_none());
+    assert!(matches!(job.timeout_minutes, Planned::Template(_)));
+    assert!(
+        job.env
+            .values()
+            .all(|value| matches!(value, Planned::Template(_)))
+    );
+    assert_eq!(job.secrets, ["*", "GITHUB_TOKEN", "T"]);
+    assert_eq!(
+        job.steps[0].condition.as_deref(),
+        Some("needs.a.result == 'success'")
+    );
+}
+
+#[test]
+fn a_plan_that_would_fill_the_memory_is_refused() {
+    let mut bomb = "'x'".to_owned();
+    for _ in 0..19 {
+        bomb = format!("format('{{0}}{{0}}',{bomb})");
+    }
+    let env: String = (0..100)
+        .map(|number| format!("      A{number}: ${{{{ {bomb} }}}}\n"))
+        .collect();
+    let text = format!(
+        "on: push\njobs:\n  a:\n    runs-on: linux\n    env:\n{env}    steps: [{{run: x}}]\n"
+    );
+    let faults = try_plan(&text, &push("refs/heads/main")).unwrap_err();
+    assert!(
+        faults[0].message.contains("let them make less"),
+        "{}",
+        faults[0]
+    );
+}
+
+#[test]
+fn ids_of_rows_are_no_names_of_other_jobs() {
+    let text = "on: push\njobs:\n  a:\n    runs-on: linux\n    strategy: {matrix: {v: [1, 2]}}\n    steps: [{run: x}]\n  a-1:\n    runs-on: linux\n    steps: [{run: x}]\n";
+    assert_eq!(
+        ids(&plan(text, &push("refs/heads/main"))),
+        ["a.1", "a-2", "a-1"]
+    );
+}
