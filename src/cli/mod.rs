@@ -30,6 +30,7 @@ mod mcp;
 mod open;
 mod outlet;
 mod pin;
+mod pipeline;
 mod prepare;
 mod progress;
 mod reap;
@@ -154,6 +155,7 @@ enum ColorChoice {
 enum Command {
     Serve(serve::Args),
     CheckConfig(check_config::Args),
+    Pipeline(pipeline::Args),
     #[command(flatten)]
     Client(ClientCommand),
     Mcp(mcp::Args),
@@ -318,6 +320,7 @@ fn dispatch(cli: Cli, surroundings: Surroundings, console: Console) -> Result<u8
         // The daemon makes its own runtime.
         Command::Serve(args) => Ok(serve::run(&args)?),
         Command::CheckConfig(args) => check_config::run(&console, &args),
+        Command::Pipeline(args) => pipeline::run(&console, &args),
         Command::Completions(args) => completions::run(&console, &args),
         Command::Mcp(args) => mcp::run(console, lookup, &args),
         Command::Doctor(args) => block_on(doctor::run(&console, &lookup, &args)),

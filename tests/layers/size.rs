@@ -9,8 +9,9 @@ use crate::source::{Files, Source};
 /// day and the list of hosts that builds may connect to took it to 86,736; ports, the readers of test reports in a dozen
 /// formats (`crates/reports`, 3,000 of them), tests as data and diagnostics of seven more tools took it to 91,863; set-ups
 /// of workspaces, what is kept of them, and files that the operator supplies took it to 94,080; what is told of output that was
-/// cut and of a full disk, and the disk quota of changes to files, took it to this.
-const MOST_CODE_LINES: usize = 94_163;
+/// cut and of a full disk, and the disk quota of changes to files, took it to 94,163; workflow files (`crates/workflow`: a reader
+/// that refuses with line and column, expressions, plans) and `pipeline check` took it to this.
+const MOST_CODE_LINES: usize = 100_110;
 
 /// A package that only tests depend on.
 const FOR_TESTS: &str = "crates/reference/";

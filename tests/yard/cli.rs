@@ -8,6 +8,7 @@ mod json;
 mod look;
 mod mcp;
 mod offline;
+mod pipelines;
 mod reap;
 mod restart;
 mod runs;
