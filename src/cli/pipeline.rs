@@ -27,11 +27,11 @@ const OWN_DIRECTORY: &str = ".branchyard/workflows";
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    asked: Asked,
+    asked: PipelineAction,
 }
 
 #[derive(Debug, Subcommand)]
-enum Asked {
+enum PipelineAction {
     /// Say what workflow files would do, and all that is wrong with them
     ///
     /// Each problem has file, line, column and a code. Exits with 1 if a file is refused.
@@ -74,7 +74,7 @@ struct Checked {
 }
 
 pub(super) fn run(console: &Console, args: &Args) -> Result<u8, Failure> {
-    let Asked::Check(args) = &args.asked;
+    let PipelineAction::Check(args) = &args.asked;
     let checked = args.files.iter().map(|file| check_file(file, args));
     let checked: Vec<_> = checked.collect::<Result<_, _>>()?;
     let is_valid = checked.iter().all(|checked| checked.valid);
