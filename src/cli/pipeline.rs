@@ -25,6 +25,9 @@ const OWN_DIRECTORY: &str = ".branchyard/workflows";
 ///
 /// A workflow file is a strict subset of GitHub Actions; docs/PIPELINES.md says which. Nothing is run.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = "\
+Example:
+  branchyard pipeline check .branchyard/workflows/ci.yml")]
 pub(crate) struct Args {
     #[command(subcommand)]
     asked: PipelineAction,

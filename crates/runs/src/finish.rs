@@ -247,7 +247,8 @@ impl Drive {
             }
             let message = format!("part of the output could not be written: {error}");
             let warning = Warning::new("output_lost", message);
-            warn_surely(self, warning);
+            self.journal().tell_surely(&Event::Warning(warning.clone()));
+            self.live().change(|record| record.warnings.push(warning));
         }
         warn_of_limit(self, left_out);
         if exit.leaked {
@@ -258,13 +259,6 @@ impl Drive {
         }
         warn_of_full_disk(self, exit);
     }
-}
-
-/// Warns with the reserve's room if need be.
-fn warn_surely(drive: &Drive, warning: Warning) {
-    let event = Event::Warning(warning.clone());
-    drive.journal().tell_surely(&event);
-    drive.live().change(|record| record.warnings.push(warning));
 }
 
 /// A command need not say that it failed for want of room, so a failure beside a full disk does.
@@ -282,7 +276,8 @@ fn warn_of_full_disk(drive: &Drive, exit: &Exit) {
         let message = format!(
             "the disk is full or nearly so, which may be why the command failed: {shortage}"
         );
-        warn_surely(drive, Warning::new("disk_full", message));
+        // The reserve is for the end: what this took of it another command would eat.
+        drive.warn(Warning::new("disk_full", message));
     }
 }
 
