@@ -1,4 +1,4 @@
-//! Files that the operator supplies to builds: there for commands, and for nothing and nobody else.
+//! Files that the operator supplies to builds: commands can read them, calls and other branches cannot.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -86,7 +86,7 @@ async fn a_file_is_there_for_commands_and_for_no_call() {
         "{shown}"
     );
     assert!(!shown.contains("aGlkZGVuLXZhbHVl"), "{shown}");
-    // It is nobody's work, and no build output.
+    // It is neither work nor build output.
     let about = yard.get_json("/api/repos/demo/branches/topic").await;
     assert_eq!(
         (&about["pins"], &about["untracked"]),

@@ -97,7 +97,7 @@ pub(super) async fn make_ready(
     if let Some(helper) = workspace.helpers().first() {
         return Err(beside_helper(helper));
     }
-    // Whoever moves files has them alone.
+    // A set-up moves files, which takes the files lock exclusively.
     drop(files);
     tell_phase(drive, None);
     let (slot, _turn) = turn(drive, workspace, &key, slot).await?;

@@ -9,8 +9,7 @@ use super::step::{StepSurroundings, plan_step};
 use super::texts::{JobAsks, asked};
 use crate::expression::{EvalContext, ExprBudget, ExprValue, to_text};
 use crate::fault::FaultList;
-use crate::read::{AxisModel, FileModel, JobModel, MatrixModel, TextAt, is_linux};
-use crate::yaml::{YamlKind, YamlNode};
+use crate::read::{FileModel, JobModel, MatrixModel, TextAt, is_linux};
 
 const DEFAULT_TIMEOUT: f64 = 360.0;
 
@@ -35,7 +34,8 @@ pub(super) fn plan_job(
         .fail_fast
         .iter()
         .chain(&job.strategy.max_parallel);
-    let is_deferred = matrix.is_some_and(|matrix| !knows_matrix(&resolver, matrix))
+    let of_matrix = matrix.map(MatrixModel::texts).unwrap_or_default();
+    let is_deferred = of_matrix.into_iter().any(|text| !resolver.knows(text))
         || strategy_texts
             .into_iter()
             .any(|text| !resolver.knows(&text.text));
@@ -193,35 +193,6 @@ fn id_of_row(file: &FileModel, job: &str, strategy: &PlannedStrategy) -> String 
         format!("{job}.{number}")
     } else {
         id
-    }
-}
-
-fn knows_matrix(resolver: &Resolver<'_, '_, '_>, matrix: &MatrixModel) -> bool {
-    let knows_axis = |axis: &AxisModel| match axis {
-        AxisModel::Expression(text) => resolver.knows(&text.text),
-        AxisModel::Values(nodes) => nodes.iter().all(|node| knows_node(resolver, node)),
-    };
-    match matrix {
-        MatrixModel::Expression(text) => resolver.knows(&text.text),
-        MatrixModel::Axes {
-            axes,
-            include,
-            exclude,
-        } => axes
-            .iter()
-            .map(|(_, axis)| axis)
-            .chain(include)
-            .chain(exclude)
-            .all(knows_axis),
-    }
-}
-
-fn knows_node(resolver: &Resolver<'_, '_, '_>, node: &YamlNode) -> bool {
-    match &node.kind {
-        YamlKind::Text(text) => resolver.knows(text),
-        YamlKind::List(items) => items.iter().all(|item| knows_node(resolver, item)),
-        YamlKind::Map(entries) => entries.iter().all(|(_, value)| knows_node(resolver, value)),
-        YamlKind::Null | YamlKind::Bool(_) | YamlKind::Number(_) => true,
     }
 }
 

@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 
 use super::script::takes_outside;
-use crate::read::{AxisModel, FileModel, JobModel, MatrixModel, StepBody, StepModel, TextAt};
-use crate::yaml::{YamlKind, YamlNode};
+use crate::read::{FileModel, JobModel, StepBody, StepModel, TextAt};
 
 /// A longer list becomes a coarser one.
 const MAX_NAMES: usize = 64;
@@ -43,12 +42,12 @@ fn of_job(
         let of_need = outputs.get(need.text.as_str()).into_iter().flatten();
         names.extend(of_need.map(|output| format!("needs.{}.outputs.{output}", need.text)));
     }
-    if job
-        .strategy
-        .matrix
-        .as_ref()
-        .is_some_and(|matrix| matrix_takes(matrix, &names))
-    {
+    if job.strategy.matrix.as_ref().is_some_and(|matrix| {
+        matrix
+            .texts()
+            .iter()
+            .any(|text| takes_outside(text, &names))
+    }) {
         names.push("matrix".to_owned());
     }
     names.extend(variables(&job.env, &names));
@@ -108,33 +107,4 @@ fn makes_outside(step: &StepModel, names: &[String]) -> bool {
             .is_some_and(|name| script.text.contains(name))
     };
     takes(script) || names.iter().any(uses_variable)
-}
-
-fn matrix_takes(matrix: &MatrixModel, names: &[String]) -> bool {
-    let axis_takes = |axis: &AxisModel| match axis {
-        AxisModel::Expression(text) => takes_outside(&text.text, names),
-        AxisModel::Values(nodes) => nodes.iter().any(|node| node_takes(node, names)),
-    };
-    match matrix {
-        MatrixModel::Expression(text) => takes_outside(&text.text, names),
-        MatrixModel::Axes {
-            axes,
-            include,
-            exclude,
-        } => axes
-            .iter()
-            .map(|(_, axis)| axis)
-            .chain(include)
-            .chain(exclude)
-            .any(axis_takes),
-    }
-}
-
-fn node_takes(node: &YamlNode, names: &[String]) -> bool {
-    match &node.kind {
-        YamlKind::Text(text) => takes_outside(text, names),
-        YamlKind::List(items) => items.iter().any(|item| node_takes(item, names)),
-        YamlKind::Map(entries) => entries.iter().any(|(_, value)| node_takes(value, names)),
-        YamlKind::Null | YamlKind::Bool(_) | YamlKind::Number(_) => false,
-    }
 }

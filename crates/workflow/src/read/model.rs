@@ -85,6 +85,31 @@ pub(crate) enum MatrixModel {
     },
 }
 
+impl MatrixModel {
+    /// All texts in it, each of which may have expressions.
+    pub(crate) fn texts(&self) -> Vec<&str> {
+        let (axes, include, exclude) = match self {
+            Self::Expression(text) => return vec![&text.text],
+            Self::Axes {
+                axes,
+                include,
+                exclude,
+            } => (axes, include, exclude),
+        };
+        let mut texts = Vec::new();
+        let axes = axes.iter().map(|(_, axis)| axis);
+        for axis in axes.chain(include).chain(exclude) {
+            match axis {
+                AxisModel::Expression(text) => texts.push(text.text.as_str()),
+                AxisModel::Values(nodes) => {
+                    nodes.iter().for_each(|node| node.add_texts(&mut texts));
+                }
+            }
+        }
+        texts
+    }
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct StrategyModel {
     pub matrix: Option<MatrixModel>,

@@ -28,6 +28,16 @@ pub(crate) enum YamlKind {
 }
 
 impl YamlNode {
+    /// Adds all texts in it but the keys of maps.
+    pub(crate) fn add_texts<'n>(&'n self, texts: &mut Vec<&'n str>) {
+        match &self.kind {
+            YamlKind::Text(text) => texts.push(text),
+            YamlKind::List(items) => items.iter().for_each(|item| item.add_texts(texts)),
+            YamlKind::Map(entries) => entries.iter().for_each(|(_, value)| value.add_texts(texts)),
+            YamlKind::Null | YamlKind::Bool(_) | YamlKind::Number(_) => {}
+        }
+    }
+
     /// What a scalar is as a text, as GitHub writes numbers and truth.
     pub(crate) fn scalar_text(&self) -> Option<String> {
         match &self.kind {

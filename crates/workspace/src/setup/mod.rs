@@ -162,7 +162,7 @@ pub async fn is_kept(workspace: &Arc<Workspace>, key: &Key) -> Result<bool, Erro
         .await
 }
 
-/// Has `fetch` put the outputs where nobody looks for them, and each in its place once all are whole.
+/// Has `fetch` put the outputs into a directory outside of the worktree, and moves each to its place once all are whole.
 fn copy(
     workspace: &Workspace,
     setup: &Setup,
@@ -252,7 +252,7 @@ pub async fn finish(
     Origin(began_at): Origin,
 ) -> Result<Option<String>, Error> {
     let (this, setup, key) = (workspace.clone(), setup.clone(), key.clone());
-    // Whoever comes next waits for the files until it is kept.
+    // The next run waits for the files lock until the outputs are kept.
     workspace
         .uninterrupted(async move {
             let _files = this.files().lock().await;
