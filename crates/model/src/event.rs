@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    About, EndState, GroupRecord, MemberEnded, MemberStarted, Problem, RunEnd, RunId, RunRecord,
-    RunState, Summary, Warm, Warning,
+    About, EndState, GroupRecord, JobRecord, MemberEnded, MemberStarted, PipelineRecord, Problem,
+    RunEnd, RunId, RunRecord, RunState, Summary, Warm, Warning,
 };
 
 /// A journalled event, as JSON with its `type`.
@@ -29,6 +29,10 @@ pub enum Event {
     Ended(MemberEnded),
     /// The last event of a group's journal.
     Summary(Summary),
+    /// The first event of a pipeline's journal: which jobs there are; and again when it has ended.
+    Pipeline(PipelineRecord),
+    /// A job of the pipeline is in another state, or one of its steps is.
+    Job(JobRecord),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

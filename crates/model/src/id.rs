@@ -17,6 +17,10 @@ pub struct RunId(Uuid);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct GroupId(Uuid);
 
+/// The identifier of a pipeline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct PipelineId(Uuid);
+
 /// The identifier of a salvage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SalvageId(Uuid);
@@ -74,6 +78,8 @@ macro_rules! made_by_time {
 made_by_time! {
     RunId: "run_id", "a run id", "list the runs with GET /api/runs or `branchyard runs`";
     GroupId: "group_id", "a group id", "a run of a group names it: GET /api/runs/{run_id}";
+    PipelineId: "pipeline_id", "the id of a pipeline",
+        "list the pipelines of a repo with GET /api/repos/{repo}/pipelines or `branchyard pipeline list`";
     SalvageId: "salvage_id", "the id of a salvage",
         "list them with GET /api/salvage or `branchyard salvage list`";
 }

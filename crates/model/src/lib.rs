@@ -13,6 +13,7 @@ mod id;
 mod moment;
 mod names;
 mod pattern;
+mod pipeline;
 mod problem;
 mod readiness;
 mod run;
@@ -32,10 +33,14 @@ pub use diagnostic::{Diagnostic, DiagnosticsSummary, Severity};
 pub use digest::{sha256, sha256_of};
 pub use event::{Complete, Event, Gap, Holder, Phase, Status};
 pub use group::{GroupRecord, GroupState, Member, MemberEnded, MemberStarted, Summary};
-pub use id::{CommitId, GroupId, RunId, SalvageId};
+pub use id::{CommitId, GroupId, PipelineId, RunId, SalvageId};
 pub use moment::moment;
 pub use names::{BranchName, DirName, RepoName, TagName};
 pub use pattern::{Globs, Stars, check_bounds as check_glob, regex};
+pub use pipeline::{
+    AnsweredBy, JobRecord, JobState, PipelineRecord, PipelineSource, PipelineState, StepRecord,
+    StepState,
+};
 pub use problem::{ErrorKind, Problem};
 pub use readiness::Readiness;
 pub use run::{

@@ -73,11 +73,20 @@ impl Text {
                 return self.say(&format!("{}: {}", ended.member.branch, ended_as(ended)));
             }
             Event::Summary(summary) => summed_up(summary),
+            Event::Job(job) if job.state.is_ended() => {
+                return self.say(&format!("{}: {}", job.name, job.state.as_str()));
+            }
+            Event::Pipeline(pipeline) if pipeline.state.is_ended() => {
+                let ms = pipeline.duration_ms.unwrap_or_default();
+                format!("{}: {ms} ms", pipeline.state.as_str())
+            }
             Event::Status(_)
             | Event::Warning(_)
             | Event::Gap(_)
             | Event::Group(_)
-            | Event::Started(_) => return,
+            | Event::Started(_)
+            | Event::Pipeline(_)
+            | Event::Job(_) => return,
         };
         self.say(&format!("branchyard: {how}"));
     }

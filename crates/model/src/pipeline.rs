@@ -1,0 +1,279 @@
+//! A pipeline: what one workflow file makes of one event at one commit.
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    BranchName, CommitId, Idempotency, PipelineId, Problem, RepoName, RunId, TestCounts, Warning,
+};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PipelineState {
+    /// No job of it has started.
+    #[default]
+    Queued,
+    Running,
+    Succeeded,
+    Failed,
+    Cancelled,
+    /// Its file is wrong, or cannot be run here.
+    Rejected,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum JobState {
+    /// It needs jobs that have not ended.
+    #[default]
+    Blocked,
+    /// Its concurrency group is taken.
+    Waiting,
+    /// It waits for a scratch worktree or a slot.
+    Queued,
+    Running,
+    Succeeded,
+    Failed,
+    TimedOut,
+    Cancelled,
+    /// Its supervisor or the machine went down.
+    Lost,
+    /// It cannot be run here.
+    Rejected,
+    /// `reason` says why: `needs`, `when` or `runs_on`.
+    Skipped,
+    /// An earlier job with the same inputs answers for it.
+    Reused,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StepState {
+    #[default]
+    Pending,
+    Running,
+    Succeeded,
+    Failed,
+    TimedOut,
+    Cancelled,
+    Lost,
+    /// It could not be started.
+    Rejected,
+    Skipped,
+}
+
+/// What is built: a commit, or a snapshot of the files of a workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PipelineSource {
+    #[default]
+    Commit,
+    Workspace,
+}
+
+/// A pipeline as everyone sees it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PipelineRecord {
+    pub pipeline_id: PipelineId,
+    pub repo: RepoName,
+    /// Who may see the branch may see the pipeline.
+    pub branch: BranchName,
+    pub commit: CommitId,
+    pub tree: CommitId,
+    #[serde(default)]
+    pub source: PipelineSource,
+    /// The workflow file.
+    pub file: String,
+    /// What the file calls itself.
+    #[serde(default)]
+    pub name: String,
+    /// What the file calls this pipeline, where it says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_name: Option<String>,
+    /// `push`, `pull_request`, `merge_group`, `schedule` or `workflow_dispatch`.
+    pub event: String,
+    /// Who asked.
+    pub principal: String,
+    pub state: PipelineState,
+    /// Rises with each retry.
+    pub attempt: u32,
+    pub jobs: Vec<JobRecord>,
+    /// Why it ended as it did, in words, where the state does not say all.
+    #[serde(default)]
+    pub reason: Option<String>,
+    /// Why it was rejected.
+    #[serde(default)]
+    pub error: Option<Problem>,
+    /// What the caller should know, such as steps that are left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
+    pub created_at: Timestamp,
+    #[serde(default)]
+    pub ended_at: Option<Timestamp>,
+    /// From the request, or the retry, to the end.
+    #[serde(default)]
+    pub duration_ms: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub idempotency: Option<Idempotency>,
+}
+
+/// A job, or one row of its matrix.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct JobRecord {
+    /// No two jobs of a pipeline have the same.
+    pub job: String,
+    pub name: String,
+    pub state: JobState,
+    pub attempt: u32,
+    /// The jobs that it needs, as the file names them.
+    #[serde(default)]
+    pub needs: Vec<String>,
+    /// The number of its scratch worktree, while it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scratch: Option<u32>,
+    /// Why it is in its state, where that does not say all.
+    #[serde(default)]
+    pub reason: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<Problem>,
+    #[serde(default)]
+    pub steps: Vec<StepRecord>,
+    /// The names of its artifacts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tests: Option<TestCounts>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered_by: Option<AnsweredBy>,
+    /// Until when its scratch worktree is kept, to be looked into.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_until: Option<Timestamp>,
+    /// Whether the pipeline may succeed though this failed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub continue_on_error: bool,
+    /// What the caller should know, such as what its steps report.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<Warning>,
+    #[serde(default)]
+    pub started_at: Option<Timestamp>,
+    #[serde(default)]
+    pub ended_at: Option<Timestamp>,
+}
+
+/// A step of a job.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct StepRecord {
+    /// From 1.
+    pub number: usize,
+    pub name: String,
+    pub state: StepState,
+    /// The run that executes it, of a step that has a command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_id: Option<RunId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// Why it is in its state, where that does not say all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// Whether the job went on though this failed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub continue_on_error: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub background: bool,
+}
+
+/// The job that answers for another with the same inputs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AnsweredBy {
+    pub pipeline: PipelineId,
+    pub job: String,
+    /// The commit that it was built at.
+    pub commit: CommitId,
+}
+
+impl PipelineState {
+    pub fn is_ended(self) -> bool {
+        !matches!(self, Self::Queued | Self::Running)
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Rejected => "rejected",
+        }
+    }
+}
+
+impl JobState {
+    pub fn is_ended(self) -> bool {
+        !matches!(
+            self,
+            Self::Blocked | Self::Waiting | Self::Queued | Self::Running
+        )
+    }
+
+    /// Whether jobs that need it may start, and the pipeline may succeed.
+    pub fn is_success(self) -> bool {
+        matches!(self, Self::Succeeded | Self::Reused)
+    }
+
+    /// Whether a retry of the pipeline starts it again.
+    pub fn is_failure(self) -> bool {
+        matches!(
+            self,
+            Self::Failed | Self::TimedOut | Self::Cancelled | Self::Lost | Self::Rejected
+        )
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Blocked => "blocked",
+            Self::Waiting => "waiting",
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::TimedOut => "timed_out",
+            Self::Cancelled => "cancelled",
+            Self::Lost => "lost",
+            Self::Rejected => "rejected",
+            Self::Skipped => "skipped",
+            Self::Reused => "reused",
+        }
+    }
+}
+
+impl StepState {
+    pub fn is_ended(self) -> bool {
+        !matches!(self, Self::Pending | Self::Running)
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Running => "running",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::TimedOut => "timed_out",
+            Self::Cancelled => "cancelled",
+            Self::Lost => "lost",
+            Self::Rejected => "rejected",
+            Self::Skipped => "skipped",
+        }
+    }
+}
+
+impl PipelineRecord {
+    /// The record as others may see it.
+    #[must_use]
+    pub fn shown(mut self) -> Self {
+        self.idempotency = None;
+        self
+    }
+}
