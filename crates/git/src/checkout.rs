@@ -12,12 +12,15 @@ mod write;
 use std::fs;
 use std::io;
 
+use git2::Oid;
+
 use super::attributes::{BYTE_ORDER_MARK, Convertible, FILE_NAME};
 use super::index_file::NewIndex;
 use super::{Error, FileStat, Worktree};
 use crate::Repository;
 pub use names::is_plain_name;
-use plan::{CheckoutEntry, CheckoutKind, CheckoutPlan};
+pub(super) use plan::{CheckoutEntry, CheckoutKind, CheckoutPlan};
+pub(super) use write::files as write_entries;
 
 /// What a store and its workspaces set, and what means nothing to a checkout.
 const KNOWN: [&str; 5] = [
@@ -41,7 +44,10 @@ pub(super) fn write_files(worktree: &Worktree) -> Result<bool, Error> {
     let tree = repo.git2().head()?.peel_to_tree()?;
     let mut plan = CheckoutPlan::of(&repo, &tree, worktree.path())?;
     leave_what_is_converted(&repo, &mut plan.entries)?;
-    let stats = write::files(&plan.entries, worktree.path(), repo.git2().commondir())
+    if plan.entries.iter().all(CheckoutEntry::is_left) {
+        return Err(unusual("every file may be converted"));
+    }
+    let stats = write_entries(&plan.entries, worktree.path(), repo.git2().commondir())
         .map_err(Error::io("write files"))?;
     let mut index = NewIndex::new();
     for (entry, stat) in plan.entries.iter().zip(&stats) {
@@ -63,7 +69,7 @@ fn unusual(what: impl Into<String>) -> Error {
 }
 
 /// An error if something is set that could change what a checkout writes. None of that is ours.
-fn check_settings(repo: &Repository) -> Result<(), Error> {
+pub(super) fn check_settings(repo: &Repository) -> Result<(), Error> {
     let config = repo.git2().config()?;
     let mut entries = config.entries(None)?;
     while let Some(entry) = entries.next() {
@@ -97,33 +103,43 @@ fn check_untouched(worktree: &Worktree) -> Result<(), Error> {
 }
 
 /// Leaves to git what it might not write as it is in the repository.
-fn leave_what_is_converted(repo: &Repository, entries: &mut [CheckoutEntry]) -> Result<(), Error> {
-    let (mut convertible, mut size) = (Vec::new(), 0);
-    let odb = repo.git2().odb()?;
-    for entry in entries.iter().filter(|entry| entry.name() == FILE_NAME) {
-        size += odb.read_header(entry.id())?.0;
-        if size > MAX_ATTRIBUTES {
-            return Err(unusual("there are too many attributes"));
-        }
-        let blob = repo.git2().find_blob(entry.id())?;
-        // Git heeds this one only where it is a file already.
-        if blob.content().starts_with(BYTE_ORDER_MARK) {
-            return Err(unusual("attributes begin with a byte order mark"));
-        }
-        let inside = &entry.path()[..entry.path().len() - FILE_NAME.len()];
-        convertible.extend(Convertible::by(blob.content(), inside).take(MAX_LINES));
-        if convertible.len() >= MAX_LINES {
-            return Err(unusual("there are too many attributes"));
-        }
-    }
+pub(super) fn leave_what_is_converted(
+    repo: &Repository,
+    entries: &mut [CheckoutEntry],
+) -> Result<(), Error> {
+    let attributes = entries.iter().filter(|entry| entry.name() == FILE_NAME);
+    let convertible = convertible(repo, attributes.map(|entry| (entry.path(), entry.id())))?;
     for entry in entries.iter_mut() {
         // Links and directories are never converted.
         let is_file = matches!(entry.kind(), CheckoutKind::File | CheckoutKind::Program);
         let is_meant = convertible.iter().any(|files| files.includes(entry.path()));
         entry.leave_if(is_file && is_meant);
     }
-    match entries.iter().all(CheckoutEntry::is_left) {
-        true => Err(unusual("every file may be converted")),
-        false => Ok(()),
+    Ok(())
+}
+
+/// Which files git may convert by these files of attributes; an error where that is too much to find out.
+pub(super) fn convertible<'a>(
+    repo: &Repository,
+    attributes: impl Iterator<Item = (&'a [u8], Oid)>,
+) -> Result<Vec<Convertible>, Error> {
+    let (mut convertible, mut size) = (Vec::new(), 0);
+    let odb = repo.git2().odb()?;
+    for (path, id) in attributes {
+        size += odb.read_header(id)?.0;
+        if size > MAX_ATTRIBUTES {
+            return Err(unusual("there are too many attributes"));
+        }
+        let blob = repo.git2().find_blob(id)?;
+        // Git heeds this one only where it is a file already.
+        if blob.content().starts_with(BYTE_ORDER_MARK) {
+            return Err(unusual("attributes begin with a byte order mark"));
+        }
+        let inside = &path[..path.len() - FILE_NAME.len()];
+        convertible.extend(Convertible::by(blob.content(), inside).take(MAX_LINES));
+        if convertible.len() >= MAX_LINES {
+            return Err(unusual("there are too many attributes"));
+        }
     }
+    Ok(convertible)
 }

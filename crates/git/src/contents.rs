@@ -112,7 +112,7 @@ pub async fn move_to(
         return Ok(Moved::TipMoved);
     };
     if !is_staged {
-        read_index(worktree, git, commit.as_str()).await?;
+        read_index(worktree.path(), git, commit.as_str()).await?;
     }
     let log = format!("reset: moving to {commit}");
     let known = seen.branch.map(ObjectId::git2);
@@ -120,7 +120,10 @@ pub async fn move_to(
         return Ok(Moved::TipMoved);
     }
     drop(repo);
-    let complaint = write_missing(worktree, git).await?;
+    let complaint = match write_missing(worktree.path(), git).await? {
+        Written::All(words) => words,
+        Written::NotAll => "files that were written meanwhile stay as they are".to_owned(),
+    };
     Ok(Moved::Done(
         Some(complaint).filter(|complaint| !complaint.is_empty()),
     ))
@@ -179,32 +182,37 @@ fn stage(worktree: &Worktree, repo: &Repository, commit: Oid) -> Result<(), Erro
 }
 
 /// Makes the index that of `tree`; what it knew of files that stay the same it still knows.
-async fn read_index(worktree: &Worktree, git: &Git, tree: &str) -> Result<(), Error> {
-    git.in_worktree(worktree.path())
+async fn read_index(files: &Path, git: &Git, tree: &str) -> Result<(), Error> {
+    git.in_worktree(files)
         .args(["read-tree", "--reset", tree])
         .run()
         .await
 }
 
-/// Writes the files of the index that are not there. Returns what git complained of, or that something else stands in
-/// the place of some.
-async fn write_missing(worktree: &Worktree, git: &Git) -> Result<String, Error> {
+/// What became of the files that were missing.
+pub(crate) enum Written {
+    /// With what git said of them, if anything.
+    All(String),
+    /// Something else stands in the place of some, and stays.
+    NotAll,
+}
+
+/// Writes the files of the index that are not there.
+async fn write_missing(files: &Path, git: &Git) -> Result<Written, Error> {
     let written = git
-        .in_worktree(worktree.path())
+        .in_worktree(files)
         .args(["-c", &workers(git)])
         .args(["checkout-index", "--all", "--index", "--quiet"])
         .output_and_words()
         .await;
     match written {
-        Ok((_, words)) => Ok(words),
+        Ok((_, words)) => Ok(Written::All(words)),
         // Of files that are there already it is quiet, and says no all the same.
         Err(Error::Refused {
             code: Some(1),
             stderr,
             ..
-        }) if stderr.is_empty() => {
-            Ok("files that were written meanwhile stay as they are".to_owned())
-        }
+        }) if stderr.is_empty() => Ok(Written::NotAll),
         Err(error) => Err(error),
     }
 }
@@ -234,9 +242,14 @@ pub async fn fill(worktree: &Worktree, git: &Git) -> Result<(), Error> {
 /// Writes the files of HEAD that are not there as the index has them. `read-tree -u` would do both in one process, but
 /// it looks for what is in the way before it writes, and then writes over it.
 pub async fn fill_missing(worktree: &Worktree, git: &Git) -> Result<(), Error> {
-    read_index(worktree, git, "HEAD").await?;
     // What a person wrote who was faster stays, and shows as a change.
-    write_missing(worktree, git).await.map(drop)
+    write_missing_of_head(worktree.path(), git).await.map(drop)
+}
+
+/// The same in the worktree whose files are in this directory.
+pub(crate) async fn write_missing_of_head(files: &Path, git: &Git) -> Result<Written, Error> {
+    read_index(files, git, "HEAD").await?;
+    write_missing(files, git).await
 }
 
 /// Has a worktree that is being prepared, whose index and files are those of `from`, have those of `to`:
@@ -285,4 +298,4 @@ fn clear_flags(repo: &Repository) -> Result<(), Error> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

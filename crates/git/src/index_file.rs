@@ -16,7 +16,7 @@ use rustix::fs::{FileType, Stat};
 use super::plain_file::open_plain;
 use crate::repository::{EXECUTABLE, REGULAR};
 use crate::{Error, ObjectId, Repository};
-pub(crate) use new::{CachedTree, NewIndex};
+pub(crate) use new::{CachedTree, NewIndex, settle};
 
 /// What every entry has before its path.
 const FIXED: usize = 62;

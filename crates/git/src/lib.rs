@@ -46,6 +46,7 @@ mod rescue;
 mod retry;
 mod salvage;
 mod scan;
+mod scratch;
 mod settings;
 mod settle;
 mod shadow;
@@ -110,6 +111,7 @@ pub use salvage::{
 };
 pub use scan::{FEW, For, MetadataStatus, ScanResult, scan, tracked_changes, untracked_entries};
 use scan::{copy_of_index, small_index};
+pub use scratch::{ScratchWorktree, Untracked as ScratchUntracked};
 pub use settings::Settings;
 pub use settle::{remote_refs, settle_refs};
 pub use signing::{Signing, signed, unsigned};

@@ -21,7 +21,7 @@ const DIRECTORY: u32 = 0o040_000;
 
 /// What a checkout writes at a path.
 #[derive(Debug)]
-pub(super) struct CheckoutEntry {
+pub(crate) struct CheckoutEntry {
     /// From the root of the workspace.
     path: Vec<u8>,
     name_at: usize,
@@ -32,7 +32,7 @@ pub(super) struct CheckoutEntry {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CheckoutKind {
+pub(crate) enum CheckoutKind {
     File,
     Program,
     Link,
@@ -41,23 +41,23 @@ pub(super) enum CheckoutKind {
 }
 
 impl CheckoutEntry {
-    pub(super) fn path(&self) -> &[u8] {
+    pub(crate) fn path(&self) -> &[u8] {
         &self.path
     }
 
-    pub(super) fn id(&self) -> Oid {
+    pub(crate) fn id(&self) -> Oid {
         self.id
     }
 
-    pub(super) fn kind(&self) -> CheckoutKind {
+    pub(crate) fn kind(&self) -> CheckoutKind {
         self.kind
     }
 
-    pub(super) fn leave_if(&mut self, is_left: bool) {
+    pub(crate) fn leave_if(&mut self, is_left: bool) {
         self.is_left = is_left;
     }
 
-    pub(super) fn is_left(&self) -> bool {
+    pub(crate) fn is_left(&self) -> bool {
         self.is_left
     }
 
@@ -66,7 +66,7 @@ impl CheckoutEntry {
         &self.path[..self.name_at.saturating_sub(1)]
     }
 
-    pub(super) fn name(&self) -> &[u8] {
+    pub(crate) fn name(&self) -> &[u8] {
         &self.path[self.name_at..]
     }
 }
@@ -79,7 +79,7 @@ impl CheckoutKind {
     }
 
     /// As trees and the index say it.
-    pub(super) fn mode(self) -> u32 {
+    pub(crate) fn mode(self) -> u32 {
         match self {
             Self::File => 0o100_644,
             Self::Program => 0o100_755,
@@ -91,7 +91,7 @@ impl CheckoutKind {
 
 /// All that a tree holds.
 #[derive(Debug)]
-pub(super) struct CheckoutPlan {
+pub(crate) struct CheckoutPlan {
     /// In the order of the index.
     pub entries: Vec<CheckoutEntry>,
     pub trees: CachedTree,
@@ -99,7 +99,7 @@ pub(super) struct CheckoutPlan {
 
 impl CheckoutPlan {
     /// An error if there is anything in `tree` that is not plain.
-    pub(super) fn of(repo: &Repository, tree: &Tree<'_>, root: &Path) -> Result<Self, Error> {
+    pub(crate) fn of(repo: &Repository, tree: &Tree<'_>, root: &Path) -> Result<Self, Error> {
         let mut walk = TreeWalk {
             repo,
             bytes: 0,

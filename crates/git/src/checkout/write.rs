@@ -23,9 +23,9 @@ const TO_DIRECTORY: OFlags = OFlags::PATH
     .union(OFlags::NOFOLLOW)
     .union(OFlags::CLOEXEC);
 
-/// Writes all entries that are not left to git at `root`, an empty directory, with blobs of the store at `store`.
+/// Writes all entries that are not left at `root`, where none of them is yet, with blobs of the store at `store`.
 /// Returns what the file system says of each, or nothing where it was left after all.
-pub(super) fn files(
+pub(crate) fn files(
     entries: &[CheckoutEntry],
     root: &Path,
     store: &Path,

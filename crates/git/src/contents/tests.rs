@@ -1,7 +1,7 @@
 //! What we write is held against what git writes: for trees of every kind, and for those that are git's to refuse.
 
-mod beside;
-mod trees;
+pub(crate) mod beside;
+pub(crate) mod trees;
 
 use std::fs;
 

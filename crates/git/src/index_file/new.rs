@@ -100,7 +100,8 @@ impl CachedTree {
     }
 }
 
-fn settle(index: &Path, newest: Moment) -> io::Result<()> {
+/// Has an index be later than every file that it tells of, the newest of which was written then.
+pub(crate) fn settle(index: &Path, newest: Moment) -> io::Result<()> {
     let file = File::open(index)?;
     let deadline = Instant::now() + PATIENCE;
     while FileStat::of(&rustix::fs::fstat(&file)?).modified <= newest && Instant::now() < deadline {

@@ -18,7 +18,7 @@ pub(super) struct Beside {
 }
 
 #[derive(Debug)]
-pub(super) struct Found {
+pub(crate) struct Found {
     pub mode: u32,
     /// Of a link, where it leads.
     pub content: Vec<u8>,
@@ -177,7 +177,7 @@ pub(super) fn nameless(content: &[u8], worktree: &Worktree) -> String {
 }
 
 /// All that lies beneath, directories included, but for git's own link.
-pub(super) fn listing(root: &Path) -> BTreeMap<String, Found> {
+pub(crate) fn listing(root: &Path) -> BTreeMap<String, Found> {
     let mut found = BTreeMap::new();
     list(root, "", &mut found);
     found.remove(".git");
@@ -201,7 +201,9 @@ fn list(root: &Path, within: &str, found: &mut BTreeMap<String, Found>) {
         } else if meta.is_file() {
             fs::read(entry.path()).unwrap()
         } else {
-            list(root, &path, found);
+            if meta.is_dir() {
+                list(root, &path, found);
+            }
             Vec::new()
         };
         let found_here = Found {

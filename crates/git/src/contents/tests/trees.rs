@@ -46,7 +46,7 @@ const ATTRIBUTES: [&str; 12] = [
 ];
 
 #[derive(Debug, Clone)]
-pub(super) enum Item {
+pub(crate) enum Item {
     File(Vec<u8>),
     Program(Vec<u8>),
     Link(String),
@@ -55,24 +55,24 @@ pub(super) enum Item {
 }
 
 impl Item {
-    pub(super) fn file(content: &str) -> Self {
+    pub(crate) fn file(content: &str) -> Self {
         Self::File(content.into())
     }
 
-    pub(super) fn program(content: &str) -> Self {
+    pub(crate) fn program(content: &str) -> Self {
         Self::Program(content.into())
     }
 
-    pub(super) fn link(target: &str) -> Self {
+    pub(crate) fn link(target: &str) -> Self {
         Self::Link(target.to_owned())
     }
 
-    pub(super) fn directory<const N: usize>(items: [(&str, Self); N]) -> Self {
+    pub(crate) fn directory<const N: usize>(items: [(&str, Self); N]) -> Self {
         Self::Directory(items.map(|(name, item)| (name.to_owned(), item)).into())
     }
 
     /// Writes it into the repository, and returns its object.
-    pub(super) fn write(&self, repo: &Repository) -> Oid {
+    pub(crate) fn write(&self, repo: &Repository) -> Oid {
         match self {
             Self::File(content) | Self::Program(content) => repo.git2().blob(content).unwrap(),
             Self::Link(target) => repo.git2().blob(target.as_bytes()).unwrap(),
@@ -89,7 +89,7 @@ impl Item {
 
     /// Whether its files hold what git would make of them again. Where they do not, git calls a file changed or
     /// not as it happens to look at its content or at the index alone.
-    pub(super) fn is_settled(&self) -> bool {
+    pub(crate) fn is_settled(&self) -> bool {
         !(self.any(&|name, _| name == ".gitattributes")
             && self.any(&|_, content| content.contains(&b'\r')))
     }
@@ -116,7 +116,7 @@ impl Item {
 }
 
 /// The root of a tree with at least one file.
-pub(super) fn tree() -> impl Strategy<Value = Item> {
+pub(crate) fn tree() -> impl Strategy<Value = Item> {
     let content = || prop::sample::select(CONTENTS.to_vec()).prop_map(<[u8]>::to_vec);
     let leaf = prop_oneof![
         6 => content().prop_map(Item::File),

@@ -1,0 +1,160 @@
+//! Moves a scratch worktree to a commit: what does not belong there goes, what is missing is written in this process, and git
+//! writes what it might convert.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use git2::Oid;
+use rustix::fs::Stat;
+
+use super::bin::Bin;
+use super::clear::Clearing;
+use super::conversions::Reconverted;
+use super::known::Known;
+use super::{ScratchWorktree, Untracked};
+use crate::checkout::{CheckoutPlan, check_settings, leave_what_is_converted, write_entries};
+use crate::contents::{Written, write_missing_of_head};
+use crate::index_file::{FileStat, IndexFile, NewIndex, settle};
+use crate::refs::set_head;
+use crate::{Error, Git, ObjectId, Repository};
+use branchyard_model::CommitId;
+use branchyard_runtime::disk::{Trash, if_there};
+
+/// Has the files and the index be those of `commit`. Returns whether that was all of them; the rest is for git to write.
+pub(super) fn write_files(
+    this: &ScratchWorktree,
+    trash: &Trash,
+    commit: &CommitId,
+    untracked: Untracked,
+) -> Result<bool, Error> {
+    let failed = || Error::io("move a scratch worktree");
+    trash.check(this.path()).map_err(failed())?;
+    let known = Known::load(this.admin());
+    Known::forget(this.admin()).map_err(failed())?;
+    let mut bin = Bin::new(this.admin(), trash).map_err(failed())?;
+    this.clean_registration(&mut bin).map_err(failed())?;
+    let index = this.admin().join("index");
+    let before = match known {
+        Some(_) => IndexFile::read(&index).map_err(failed())?,
+        None => None,
+    };
+    if_there(fs::remove_file(&index)).map_err(failed())?;
+    set_head(this.admin(), &format!("{commit}\n"))?;
+
+    let store = this.open_store()?;
+    let planned = SwitchPlan::of(&store, commit, before.as_ref(), this.path());
+    let mut plan = planned.unwrap_or_else(|why| {
+        tracing::debug!(path = %this.path().display(), %why, "left to git");
+        SwitchPlan::default()
+    });
+    let untracked = match plan.checkout {
+        Some(_) => untracked,
+        None => Untracked::Discard,
+    };
+    let entries = plan
+        .checkout
+        .as_mut()
+        .map(|checkout| &mut *checkout.entries);
+    let entries = entries.unwrap_or_default();
+    let known = (before.as_ref(), &plan.reconverted);
+    let root = bin.open(this.path()).map_err(failed())?;
+    let kept = Clearing::new(entries, known, untracked, &mut bin).clear(&root);
+    let kept = kept.map_err(failed())?;
+    bin.empty(trash).map_err(failed())?;
+    for (entry, kept) in entries.iter_mut().zip(&kept) {
+        let is_left = entry.is_left() || kept.is_some();
+        entry.leave_if(is_left);
+    }
+    let Some(checkout) = plan.checkout else {
+        return Ok(false);
+    };
+    let written = write_entries(&checkout.entries, this.path(), store.path())
+        .map_err(Error::io("write files"))?;
+    let stats: Vec<Option<Stat>> = kept
+        .into_iter()
+        .zip(written)
+        .map(|(kept, written)| kept.or(written))
+        .collect();
+    write_index(&index, &checkout, &stats)
+}
+
+/// What is to be there, and what of that may be there otherwise. Without a plan all is left to git.
+#[derive(Debug, Default)]
+struct SwitchPlan {
+    checkout: Option<CheckoutPlan>,
+    reconverted: Reconverted,
+}
+
+impl SwitchPlan {
+    /// An error if there is anything about it that only git knows how to treat.
+    fn of(
+        store: &Repository,
+        commit: &CommitId,
+        before: Option<&IndexFile>,
+        root: &Path,
+    ) -> Result<Self, Error> {
+        check_settings(store)?;
+        let tree = store.tree_of(Oid::from_str(commit.as_str())?)?;
+        let mut checkout = CheckoutPlan::of(store, &tree, root)?;
+        leave_what_is_converted(store, &mut checkout.entries)?;
+        let reconverted = match before {
+            Some(before) => Reconverted::between(store, before, &checkout.entries)?,
+            None => Reconverted::default(),
+        };
+        Ok(Self {
+            checkout: Some(checkout),
+            reconverted,
+        })
+    }
+}
+
+fn write_index(path: &Path, plan: &CheckoutPlan, stats: &[Option<Stat>]) -> Result<bool, Error> {
+    let mut index = NewIndex::new();
+    for (entry, stat) in plan.entries.iter().zip(stats) {
+        if let Some(stat) = stat {
+            let stat = FileStat::of(stat);
+            index.push(entry.path(), entry.kind().mode(), entry.id(), &stat);
+        }
+    }
+    let is_whole = stats.iter().all(Option::is_some);
+    // A cache of trees that counts entries which are missing would be a lie.
+    let trees = is_whole.then_some(&plan.trees);
+    let written = index.write(path, trees);
+    written.map_err(Error::io("write the index"))?;
+    Ok(is_whole)
+}
+
+/// Has git write what is missing, and makes sure that nothing is then.
+pub(super) async fn have_git_write(
+    this: &ScratchWorktree,
+    git: &Git,
+    commit: &CommitId,
+) -> Result<(), Error> {
+    if let Written::NotAll = write_missing_of_head(this.path(), git).await? {
+        let why = io::Error::other("something is in the way");
+        return Err(Error::io("check out files")(why));
+    }
+    let (this, commit) = (this.clone(), commit.clone());
+    tokio::task::spawn_blocking(move || check_index(&this, &commit)).await?
+}
+
+/// An error unless the index is that of `commit`. Then it is later than all files that it tells of.
+fn check_index(this: &ScratchWorktree, commit: &CommitId) -> Result<(), Error> {
+    let failed = || Error::io("check the index");
+    let path = this.admin().join("index");
+    let index = IndexFile::read(&path).map_err(failed())?;
+    let repo = Repository::open_bare(this.admin())?;
+    let tree = repo.tree_of(Oid::from_str(commit.as_str())?)?.id();
+    let is_whole = |index: &IndexFile| index.holds(&repo, ObjectId::of(tree));
+    let index = match index {
+        Some(index) if is_whole(&index)? => index,
+        _ => {
+            let why = io::Error::other("git did not check out all files");
+            return Err(failed()(why));
+        }
+    };
+    let entries = index.entries().iter();
+    let newest = entries.map(|entry| index.stat(entry).modified()).max();
+    settle(&path, newest.unwrap_or_default()).map_err(failed())
+}
