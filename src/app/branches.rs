@@ -233,7 +233,7 @@ pub async fn remove_repo(app: &AuthorizedApp, name: &RepoName) -> Result<(), Pro
     }
     let _registry = repo.registry().lock().await;
     app.yard().margin.make_do();
-    let left = remove::left_of(&repo)?;
+    let left = remove::left_of(&app.yard().workspaces, &repo)?;
     if !left.is_empty() {
         let detail = format!("{name} still has {}", left.join(", "));
         let help =
@@ -241,7 +241,7 @@ pub async fn remove_repo(app: &AuthorizedApp, name: &RepoName) -> Result<(), Pro
         return Err(Problem::new(ErrorKind::Conflict, "repo_in_use", detail).help(help));
     }
     app.yard().repos.unregister(name)?;
-    Ok(remove::discard(&app.yard().workspaces, repo.home())?)
+    Ok(remove::discard(&app.yard().workspaces, &repo)?)
 }
 
 /// Warnings on the way to an answer that lists them.

@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use super::{Error, Workspace};
+use crate::repos::Repo;
 use branchyard_git as git;
-use branchyard_git::object_id;
+use branchyard_git::{ObjectId, ScratchWorktree, object_id};
 use branchyard_model::{CommitId, ErrorKind, Problem};
 use branchyard_runtime::disk::{Amount, Room};
 
@@ -51,15 +52,32 @@ pub(super) async fn would_fit(workspace: &Arc<Workspace>, target: &CommitId) -> 
                 true => Some(git::head(&this.worktree().open()?)?.commit),
                 false => None,
             };
-            let to = object_id(&target)?;
-            let need = git::checkout_need(&this.repo().open_store()?, from, to)?;
-            let room =
-                Room::of(this.repo().home()).map_err(Error::io("see how full the disk is"))?;
-            let Some(shortage) = room.less_than(need) else {
-                return Ok(());
-            };
-            let detail = format!("the files of {target} do not fit: {shortage}");
-            Err(Problem::new(ErrorKind::StorageFull, "disk_full", detail).into())
+            check_room(this.repo(), from, &target)
         })
         .await
+}
+
+/// The same as [`check_fits`] for a scratch worktree, whose extent is checked elsewhere. Blocks.
+pub(super) fn check_scratch(
+    repo: &Repo,
+    worktree: &ScratchWorktree,
+    target: &CommitId,
+) -> Result<(), Error> {
+    match Room::of(repo.home()) {
+        Ok(room) if room.less_than(PLENTY).is_some() => {
+            let from = worktree.commit().map(|commit| object_id(&commit));
+            check_room(repo, from.transpose()?, target)
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_room(repo: &Repo, from: Option<ObjectId>, target: &CommitId) -> Result<(), Error> {
+    let need = git::checkout_need(&repo.open_store()?, from, object_id(target)?)?;
+    let room = Room::of(repo.home()).map_err(Error::io("see how full the disk is"))?;
+    let Some(shortage) = room.less_than(need) else {
+        return Ok(());
+    };
+    let detail = format!("the files of {target} do not fit: {shortage}");
+    Err(Problem::new(ErrorKind::StorageFull, "disk_full", detail).into())
 }

@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 
 use super::record::Record;
 use crate::repos::Repo;
+use crate::scratch::is_scratch;
 use branchyard_model::{BranchName, DirName, RepoName};
 
 #[derive(Debug, Default)]
@@ -52,6 +53,9 @@ impl Names {
         };
         for entry in fs::read_dir(worktrees).into_iter().flatten().flatten() {
             let dir = entry.file_name();
+            if dir.to_str().is_some_and(is_scratch) {
+                continue;
+            }
             let found = stamp_of(&entry.path()).and_then(|stamp| {
                 let branch = match before.by_dir.get(&dir) {
                     Some((branch, seen)) if *seen == stamp => branch.clone(),

@@ -13,6 +13,7 @@ use crate::live::Live;
 use crate::names::Names;
 use crate::ports::Ports;
 use crate::repos::Repo;
+use crate::scratch::ScratchPool;
 use crate::setup::KeptSetups;
 use crate::workspace::{Workspace, Yard};
 use branchyard_config::Config;
@@ -22,6 +23,7 @@ use branchyard_runtime::disk::{KnownDir, Trash};
 #[derive(Debug)]
 pub struct Workspaces {
     yard: Arc<Yard>,
+    scratch: ScratchPool,
     agents: AgentBranches,
     /// Closed for a moment while a store goes, so that nobody steps in who has seen it.
     gate: RwLock<()>,
@@ -38,9 +40,16 @@ impl Workspaces {
         ticks: Arc<Ticks>,
         state: &Path,
     ) -> Self {
+        let checkouts = Arc::new(Semaphore::new(config.limits.max_concurrent_checkouts));
+        let scratch = ScratchPool::new(
+            trash.clone(),
+            tasks.clone(),
+            checkouts.clone(),
+            ticks.clone(),
+        );
         let yard = Yard {
             live: Live::new(),
-            checkouts: Semaphore::new(config.limits.max_concurrent_checkouts),
+            checkouts,
             tasks,
             trash,
             archives: state.join("salvage"),
@@ -55,6 +64,7 @@ impl Workspaces {
         };
         Self {
             yard: Arc::new(yard),
+            scratch,
             agents: AgentBranches::at(state.join("agents")),
             gate: RwLock::default(),
             names: Names::default(),
@@ -79,6 +89,11 @@ impl Workspaces {
 
     pub fn agents(&self) -> &AgentBranches {
         &self.agents
+    }
+
+    /// The worktrees of jobs, which are no workspace's.
+    pub fn scratch(&self) -> &ScratchPool {
+        &self.scratch
     }
 
     pub(super) fn yard(&self) -> &Yard {

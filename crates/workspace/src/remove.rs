@@ -10,6 +10,7 @@ use super::error::{conflict, no_workspace};
 use super::salvage::SalvageScope;
 use super::{Error, Workspace, Workspaces, silent};
 use crate::repos::Repo;
+use crate::scratch::is_scratch;
 use crate::{guard, pin, recover, removal, reset, salvage, work};
 use branchyard_config::crash_point;
 use branchyard_git::{self as git};
@@ -180,7 +181,7 @@ pub(super) fn take_away(
 }
 
 /// What is left of a repo that somebody could miss; empty if it may go.
-pub fn left_of(repo: &Repo) -> Result<Vec<String>, Error> {
+pub fn left_of(workspaces: &Workspaces, repo: &Repo) -> Result<Vec<String>, Error> {
     let mut left = Vec::new();
     let unread = || Error::io("look through the repository's directory");
     let entries = if_there(fs::read_dir(repo.home())).map_err(unread())?;
@@ -189,15 +190,28 @@ pub fn left_of(repo: &Repo) -> Result<Vec<String>, Error> {
         // Whatever bytes its name has.
         left.push(entry.file_name().to_string_lossy().into_owned());
     }
-    left.retain(|name| name != ".git");
+    left.retain(|name| name != ".git" && !is_scratch(name));
+    if workspaces.scratch().is_any_used(repo.name()) {
+        left.push("a job at work".to_owned());
+    }
     if repo.is_cloned() {
         left.extend(git::unpushed_refs(&repo.open_store()?)?);
     }
     Ok(left)
 }
 
-/// Moves a repo's directory to the trash.
-pub fn discard(workspaces: &Workspaces, home: &Path) -> Result<(), Error> {
+/// Moves a repo's directory to the trash, unless a job is at work in it.
+pub fn discard(workspaces: &Workspaces, repo: &Repo) -> Result<(), Error> {
+    let discarded = workspaces
+        .scratch()
+        .while_none_is_used(repo.name(), || take_home(workspaces, repo.home()));
+    discarded.unwrap_or_else(|| {
+        let detail = format!("a job is at work in a scratch worktree of {}", repo.name());
+        Err(conflict("repo_in_use", detail).into())
+    })
+}
+
+fn take_home(workspaces: &Workspaces, home: &Path) -> Result<(), Error> {
     if !home.exists() {
         return Ok(());
     }

@@ -50,7 +50,7 @@ pub(super) fn measure_now(workspace: &Workspace) -> Result<Sizes, Error> {
     Ok(sizes)
 }
 
-/// What the workspaces of a repo take up, as each was last measured.
+/// What the workspaces of a repo take up, and its idle scratch worktrees as build output, as each was last measured.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Usage {
     pub workspaces: usize,
@@ -59,8 +59,12 @@ pub struct Usage {
 }
 
 /// Reads the record of every workspace of a repo. Blocks.
-pub fn usage(_this: &Workspaces, repo: &Repo) -> Usage {
-    let mut usage = Usage::default();
+pub fn usage(this: &Workspaces, repo: &Repo) -> Usage {
+    let mut usage = Usage {
+        // All of a scratch worktree can be made again.
+        build_output: this.scratch().idle_bytes(repo),
+        ..Usage::default()
+    };
     for record in Record::all_of(repo) {
         usage.workspaces += 1;
         if let Some(sizes) = record.sizes {

@@ -58,7 +58,7 @@ pub struct Workspace {
 pub(crate) struct Yard {
     pub(crate) live: Live<Workspace>,
     /// Checkouts are bound by the disk and the cores, not by how many were asked for.
-    pub(crate) checkouts: Semaphore,
+    pub(crate) checkouts: Arc<Semaphore>,
     pub(crate) tasks: TaskTracker,
     pub(crate) trash: Trash,
     /// Where archives of salvage are kept.

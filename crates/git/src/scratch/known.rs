@@ -66,7 +66,7 @@ fn boot() -> io::Result<String> {
 }
 
 fn stamp(admin: &Path) -> io::Result<IndexStamp> {
-    let stat = rustix::fs::lstat(&admin.join("index"))?;
+    let stat = rustix::fs::lstat(admin.join("index"))?;
     Ok(IndexStamp {
         inode: stat.st_ino,
         changed: (stat.st_ctime, stat.st_ctime_nsec.cast_signed()),

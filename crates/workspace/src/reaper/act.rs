@@ -8,12 +8,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::files_lock::ExclusiveFiles;
-use crate::{Error, Going, Workspace, WorkspaceLock, guard, pin, remove, silent, sizes, work};
+use crate::{
+    Error, Going, Workspace, WorkspaceLock, Workspaces, guard, pin, remove, silent, sizes, work,
+};
 
 use super::Reaper;
 use super::report::Outcome;
 use crate::record::Record;
 use crate::repos::{Repo, Source};
+use crate::scratch::is_scratch;
 use crate::work::Look;
 use branchyard_process::is_in_use;
 
@@ -173,13 +176,13 @@ pub(super) async fn discard_store(reaper: &Reaper, repo: &Arc<Repo>, bytes: u64)
     };
     let (workspaces, of) = (reaper.workspaces.clone(), repo.clone());
     let discard = move || {
-        if let Some(why) = kept_store(&of) {
+        if let Some(why) = kept_store(&workspaces, &of) {
             return Ok(Outcome::Kept { why });
         }
         if is_in_use(of.home()) {
             return Ok(kept(IN_USE));
         }
-        match workspaces.while_nobody_uses(of.name(), || remove::discard(&workspaces, of.home())) {
+        match workspaces.while_nobody_uses(of.name(), || remove::discard(&workspaces, &of)) {
             Some(discarded) => discarded.map(|()| Outcome::Done { bytes }),
             None => Ok(kept(BUSY)),
         }
@@ -195,14 +198,14 @@ pub(super) async fn discard_store(reaper: &Reaper, repo: &Arc<Repo>, bytes: u64)
 }
 
 /// Why a store has to stay, its last use apart. Blocks.
-pub(super) fn kept_store(repo: &Repo) -> Option<String> {
+pub(super) fn kept_store(workspaces: &Workspaces, repo: &Repo) -> Option<String> {
     if !repo.config().prewarm.is_empty() {
         return Some("the configuration wants branches of it prewarmed".to_owned());
     }
     if *repo.source() == Source::Found {
         return Some("nothing but the store itself says where it was cloned from".to_owned());
     }
-    match remove::left_of(repo) {
+    match remove::left_of(workspaces, repo) {
         Ok(left) if left.is_empty() => {}
         Ok(left) => return Some(format!("it has {}", left.join(", "))),
         Err(error) => return Some(format!("it cannot be looked at: {error}")),
@@ -220,6 +223,7 @@ pub(super) fn kept_store(repo: &Repo) -> Option<String> {
     let strange: Vec<String> = names(entries)
         .filter(|name| !OF_A_STORE.contains(&name.as_str()))
         .chain(registered.into_iter().flat_map(names))
+        .filter(|name| !is_scratch(name))
         .collect();
     (!strange.is_empty()).then(|| format!("there is {} in it", strange.join(", ")))
 }

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use super::Reaper;
 use super::act::{IN_USE, kept_store};
-use super::plan::{Facts, Limits, Plan, Pressure, ReapAction, StoreFacts, plan};
+use super::plan::{Facts, Limits, Plan, Pressure, ReapAction, ScratchFacts, StoreFacts, plan};
 use crate::record::Record;
 use crate::repos::Repo;
+use crate::scratch::IdleScratch;
 use crate::sizes::size_of;
 use crate::{Workspace, parallel, sizes, work};
 use branchyard_git::Worktree;
@@ -50,6 +51,7 @@ pub(super) struct FoundStore {
 #[derive(Debug)]
 pub(super) struct ReaperInput {
     pub(super) workspaces: Vec<FoundWorkspace>,
+    pub(super) scratch: Vec<IdleScratch>,
     pub(super) stores: Vec<FoundStore>,
     pub(super) space: Option<Room>,
     pub(super) yard: u64,
@@ -62,12 +64,15 @@ impl Reaper {
         if care != Care::Counts {
             self.measure(&mut workspaces).await;
         }
+        let scratch = self.find_scratch(care).await;
         let stores = match care {
             Care::Counts => Vec::new(),
             _ => self.find_stores(&workspaces).await,
         };
         let sizes = workspaces.iter().map(|found| found.facts.size);
-        let yard = sizes.sum::<u64>() + stores.iter().map(|found| found.facts.size).sum::<u64>();
+        let yard = sizes.sum::<u64>()
+            + scratch.iter().filter_map(|found| found.bytes).sum::<u64>()
+            + stores.iter().map(|found| found.facts.size).sum::<u64>();
         let (space, pressure) = match care {
             Care::Counts => (None, None),
             _ => self.pressure(yard).await,
@@ -79,10 +84,11 @@ impl Reaper {
             self.look_for_work(&mut workspaces, &still).await;
         }
         let plan = self
-            .decide(&mut workspaces, &stores, pressure.as_ref())
+            .decide(&mut workspaces, &scratch, &stores, pressure.as_ref())
             .await;
         ReaperInput {
             workspaces,
+            scratch,
             stores,
             space,
             yard,
@@ -157,6 +163,20 @@ impl Reaper {
         }
     }
 
+    /// The scratch worktrees that are idle, and how large they are unless only age counts.
+    async fn find_scratch(&self, care: Care) -> Vec<IdleScratch> {
+        let (repos, pool) = (self.repos.list(), self.workspaces.scratch().clone());
+        let find = move || {
+            let repos = repos.iter().filter(|repo| repo.is_cloned());
+            let found = repos.flat_map(|repo| match care {
+                Care::Counts => pool.idle(repo),
+                _ => pool.measured(repo),
+            });
+            found.collect()
+        };
+        tokio::task::spawn_blocking(find).await.unwrap_or_default()
+    }
+
     async fn find_stores(&self, workspaces: &[FoundWorkspace]) -> Vec<FoundStore> {
         let (repos, ticks) = (self.repos.list(), &self.workspaces.yard().ticks);
         let mut stores = Vec::new();
@@ -165,11 +185,11 @@ impl Reaper {
             let own = own.filter(|found| found.repo.name() == repo.name());
             let used = own.clone().filter_map(|found| found.record.used_tick).max();
             let (idle, count) = (ticks.store_idle(repo.name(), used), own.count());
-            let looked_at = repo.clone();
+            let (all, looked_at) = (self.workspaces.clone(), repo.clone());
             let look = move || {
                 let size = size_of(looked_at.store().path());
                 let kept_for = match count {
-                    0 => kept_store(&looked_at),
+                    0 => kept_store(&all, &looked_at),
                     1 => Some("it has a workspace".to_owned()),
                     _ => Some(format!("it has {count} workspaces")),
                 };
@@ -226,6 +246,7 @@ impl Reaper {
     async fn decide(
         &self,
         workspaces: &mut [FoundWorkspace],
+        scratch: &[IdleScratch],
         stores: &[FoundStore],
         pressure: Option<&Pressure>,
     ) -> Plan {
@@ -233,10 +254,15 @@ impl Reaper {
             per_repo: self.config.max_worktrees_per_repo,
             ttl: self.config.worktree_ttl,
         };
+        let scratch = scratch.iter().map(|found| ScratchFacts {
+            idle: found.idle,
+            size: found.bytes.unwrap_or(0),
+        });
+        let scratch: Vec<ScratchFacts> = scratch.collect();
         let stores: Vec<StoreFacts> = stores.iter().map(|found| found.facts.clone()).collect();
         loop {
             let facts: Vec<Facts> = workspaces.iter().map(|found| found.facts.clone()).collect();
-            let made = plan(&facts, &stores, &limits, pressure);
+            let made = plan(&facts, &scratch, &stores, &limits, pressure);
             let unknown: Vec<usize> = made
                 .order
                 .iter()

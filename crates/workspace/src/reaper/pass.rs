@@ -8,6 +8,7 @@ use super::report::{Disk, Outcome, ReapItem, Reaped, Reaping, StoreItem, Totals}
 use super::{REMEMBERED, Reaper};
 use crate::reaper::act;
 use crate::repos::Repo;
+use crate::scratch::IdleScratch;
 use branchyard_model::{BranchName, RepoName};
 use branchyard_runtime::disk::Room;
 use branchyard_runtime::yard_events::{self, YardChange};
@@ -22,6 +23,7 @@ impl Reaper {
         let dry_run = dry_run || moved.is_some();
         let ReaperInput {
             workspaces,
+            scratch,
             stores,
             space,
             yard,
@@ -55,6 +57,12 @@ impl Reaper {
             self.prune_setups(free.zip(marks).is_some_and(|(free, (low, _))| free < low));
         }
         let mut totals = Totals::default();
+        for (found, decision) in scratch.iter().zip(&plan.scratch) {
+            if is_wanted(&found.repo) && decision.action == ReapAction::Remove {
+                let is_gone = dry_run || self.remove_scratch(found, decision).await;
+                totals.bytes += found.bytes.filter(|_| is_gone).unwrap_or(0);
+            }
+        }
         let mut items = Vec::new();
         let decided = workspaces.into_iter().zip(plan.workspaces).zip(outcomes);
         for ((found, decision), outcome) in decided {
@@ -114,6 +122,25 @@ impl Reaper {
         };
         self.tell(&found.repo, Some(branch), decision, &outcome);
         outcome
+    }
+
+    /// Removes a scratch worktree, and returns whether it is gone. It is no branch's, so nobody is told of it by name.
+    async fn remove_scratch(&self, found: &IdleScratch, decision: &Decision) -> bool {
+        if self.closing.is_cancelled() {
+            return false;
+        }
+        let (repo, number) = (found.repo.name(), found.number);
+        if let Err(why) = self.workspaces.scratch().remove_idle(found).await {
+            tracing::info!(%repo, number, why, "a scratch worktree is not reaped");
+            return false;
+        }
+        let bytes = found.bytes.unwrap_or(0);
+        tracing::info!(%repo, number, why = decision.why, bytes, "a scratch worktree is reaped");
+        let rule = decision.rule.map_or("", Rule::name);
+        metrics::counter!("branchyard_reaped_total", "action" => "remove_scratch", "reason" => rule)
+            .increment(1);
+        metrics::counter!("branchyard_reaped_bytes_total").increment(bytes);
+        true
     }
 
     async fn act_on_store(&self, found: &FoundStore, decision: &Decision) -> Outcome {

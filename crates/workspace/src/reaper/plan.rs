@@ -44,6 +44,13 @@ pub(super) struct Facts {
     pub(super) pins: Option<Vec<String>>,
 }
 
+/// What is known of an idle scratch worktree. Nothing in one can be missed.
+#[derive(Debug, Clone)]
+pub(super) struct ScratchFacts {
+    pub(super) idle: u64,
+    pub(super) size: u64,
+}
+
 /// What is known of a repo's store.
 #[derive(Debug, Clone)]
 pub(super) struct StoreFacts {
@@ -83,6 +90,8 @@ pub(super) struct Plan {
     pub(super) workspaces: Vec<Decision>,
     /// Those of them that are to be acted on, in the order in which to act.
     pub(super) order: Vec<usize>,
+    /// One for each idle scratch worktree.
+    pub(super) scratch: Vec<Decision>,
     /// One for each store.
     pub(super) stores: Vec<Decision>,
 }
@@ -90,6 +99,7 @@ pub(super) struct Plan {
 /// Decides. Without `pressure` only age and number count.
 pub(super) fn plan(
     workspaces: &[Facts],
+    scratch: &[ScratchFacts],
     stores: &[StoreFacts],
     limits: &Limits,
     pressure: Option<&Pressure>,
@@ -97,18 +107,23 @@ pub(super) fn plan(
     let mut planner = Planner::new(workspaces, limits);
     planner.by_age();
     planner.by_number();
+    let mut scratch = planner.scratch_by_age(scratch);
     let goal = pressure.and_then(|pressure| planner.goal(pressure));
     if let Some((goal, rule)) = goal {
         planner.drop_build_output(goal, rule);
+        planner.remove_scratch(&mut scratch, goal, rule);
         planner.remove_for_room(goal, rule);
     }
     let stores = planner.stores(stores, goal);
     Plan {
         workspaces: planner.decisions(),
         order: planner.order,
+        scratch: scratch.into_iter().map(|(_, decision)| decision).collect(),
         stores,
     }
 }
+
+type DecidedScratch<'a> = (&'a ScratchFacts, Decision);
 
 struct Planner<'a> {
     facts: &'a [Facts],
@@ -195,6 +210,35 @@ impl<'a> Planner<'a> {
                 let why = format!("build output goes first; {}", rule.says());
                 self.decide(at, ReapAction::DropBuildOutput, rule, why);
                 self.freed += facts.droppable;
+            }
+        }
+    }
+
+    /// What becomes of each for its age alone.
+    fn scratch_by_age<'s>(&mut self, scratch: &'s [ScratchFacts]) -> Vec<DecidedScratch<'s>> {
+        let decided = scratch.iter().map(|facts| {
+            let idle = facts.idle;
+            if !is_over(idle, self.limits.ttl) {
+                let why = format!("used {} ago, and there is room enough", span(idle));
+                return (facts, Decision::keep(why));
+            }
+            self.freed += facts.size;
+            let ttl = humantime::format_duration(self.limits.ttl);
+            let why = format!("idle for {}; worktree_ttl is {ttl}", span(idle));
+            (facts, Decision::remove(Rule::Ttl, why))
+        });
+        decided.collect()
+    }
+
+    /// Removes those that are left, the least recently used first.
+    fn remove_scratch(&mut self, scratch: &mut [DecidedScratch<'_>], goal: u64, rule: Rule) {
+        let mut oldest_first: Vec<_> = scratch.iter_mut().collect();
+        oldest_first.sort_by_key(|(facts, _)| Reverse(facts.idle));
+        for (facts, decision) in oldest_first {
+            if self.freed < goal && decision.action == ReapAction::Keep {
+                self.freed += facts.size;
+                let why = format!("scratch worktrees go before workspaces; {}", rule.says());
+                *decision = Decision::remove(rule, why);
             }
         }
     }
@@ -294,6 +338,14 @@ impl<'a> Planner<'a> {
 }
 
 impl Decision {
+    fn remove(rule: Rule, why: String) -> Self {
+        Self {
+            action: ReapAction::Remove,
+            rule: Some(rule),
+            why,
+        }
+    }
+
     fn keep(why: String) -> Self {
         Self {
             action: ReapAction::Keep,

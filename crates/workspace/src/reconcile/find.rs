@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use super::{Finding, Kind};
 use crate::record::Record;
 use crate::repos::Repo;
+use crate::scratch::is_scratch;
 use crate::{Error, Workspaces};
 use branchyard_db as database;
-use branchyard_git::{self as git, BrokenRef, Depth, Inspection, Worktree, WorktreeDamage};
+use branchyard_git::{self as git, BrokenRef, Depth, Inspection, Lock, Worktree, WorktreeDamage};
 use branchyard_model::{BranchName, RepoName};
 use branchyard_process::Presence;
 use branchyard_runtime::disk::Quarantine;
@@ -75,13 +76,17 @@ pub(super) fn look_through(
     let known = Branches::of(&inspection);
     let mut registered = BTreeSet::new();
     for (dir, admin) in entries(&repo.store().path().join("worktrees")) {
+        // Whatever is wrong with one, its next use makes it anew.
+        if is_scratch(&dir) {
+            continue;
+        }
         if scope.includes(&dir) && !known.of_dir(&dir).is_some_and(|it| being_changed(&it)) {
             found.extend(looker.registered(&inspection, &known, &dir, &admin));
         }
         registered.insert(dir);
     }
     for (dir, path) in entries(repo.home()) {
-        let is_ours = dir == ".git" || registered.contains(&dir);
+        let is_ours = dir == ".git" || registered.contains(&dir) || is_scratch(&dir);
         if scope.includes(&dir)
             && !is_ours
             && !known.of_dir(&dir).is_some_and(|it| being_changed(&it))
@@ -177,7 +182,8 @@ impl Looker<'_> {
 
     fn without_store(&self) -> Vec<Finding> {
         let store = self.repo.store().path();
-        let left = entries(self.repo.home());
+        let mut left = entries(self.repo.home());
+        left.retain(|(dir, _)| !is_scratch(dir));
         let (what, is_there) = match store.exists() {
             true => ("the store is not whole", true),
             false => ("the store is gone", false),
@@ -225,7 +231,7 @@ impl Looker<'_> {
         let presence = Presence::below(self.repo.home());
         let stale = locks
             .into_iter()
-            .filter(|lock| !lock.is_held(&presence))
+            .filter(|lock| !lock.is_held(&presence) && !is_of_scratch(lock))
             .map(|lock| {
                 let path = lock.path().to_owned();
                 let detail = "a git that is gone left its lock".to_owned();
@@ -337,6 +343,12 @@ impl Branches {
                 .filter(|branch| branch.dir().as_str() == dir)
         })
     }
+}
+
+/// Whether it goes with the next use of a scratch worktree, or is that one's own.
+fn is_of_scratch(lock: &Lock) -> bool {
+    let mut above = lock.path().components();
+    above.any(|part| part.as_os_str().to_str().is_some_and(is_scratch))
 }
 
 /// The names and paths in a directory, sorted; none where there is no such directory.

@@ -46,7 +46,7 @@ fn what_is_idle_for_too_long_goes_and_what_is_pinned_stays_with_its_reason() {
         .into();
     all[2].pins = Some(vec!["changes to tracked files".to_owned()]);
     all[3].hands_off = Some("pinned by me".to_owned());
-    let plan = plan(&all, &[], &limits(), None);
+    let plan = plan(&all, &[], &[], &limits(), None);
     assert_eq!(actions(&plan), [Keep, Remove, Keep, Keep]);
     assert_eq!(plan.order, [1]);
     assert_eq!(plan.workspaces[1].why, "idle for 7d; worktree_ttl is 7days");
@@ -66,25 +66,25 @@ fn of_too_many_the_least_recently_used_go_per_repo_and_pinned_ones_may_exceed() 
     let mut all: Vec<_> = (0..4).map(|n| workspace("a", n * 10, 1, 0)).collect();
     all.extend((0..2).map(|n| workspace("b", n * 1000, 1, 0)));
     assert_eq!(
-        actions(&plan(&all, &[], &limits, None)),
+        actions(&plan(&all, &[], &[], &limits, None)),
         [Keep, Keep, Remove, Remove, Keep, Keep]
     );
     all[3].pins = Some(vec!["work".to_owned()]);
     assert_eq!(
-        actions(&plan(&all, &[], &limits, None)),
+        actions(&plan(&all, &[], &[], &limits, None)),
         [Keep, Remove, Remove, Keep, Keep, Keep],
         "the next ones go in its place"
     );
     for facts in &mut all {
         facts.hands_off = Some("busy".to_owned());
     }
-    assert_eq!(plan(&all, &[], &limits, None).order, [] as [usize; 0]);
+    assert_eq!(plan(&all, &[], &[], &limits, None).order, [] as [usize; 0]);
 }
 
 #[test]
 fn build_output_goes_first_the_oldest_first_and_no_more_than_needed() {
     let all: Vec<_> = (0..5).map(|n| workspace("a", n * 10, 10, 100)).collect();
-    let plan = plan(&all, &[], &limits(), Some(&over_budget(&all, 350)));
+    let plan = plan(&all, &[], &[], &limits(), Some(&over_budget(&all, 350)));
     assert_eq!(
         actions(&plan),
         [Keep, Keep, Keep, DropBuildOutput, DropBuildOutput],
@@ -93,10 +93,30 @@ fn build_output_goes_first_the_oldest_first_and_no_more_than_needed() {
 }
 
 #[test]
+fn scratch_worktrees_go_after_build_output_and_before_workspaces() {
+    let all = [workspace("a", 2, 100, 40), workspace("b", 1, 100, 0)];
+    let scratch = [(5, 50), (9, 50), (7 * DAY, 10)];
+    let scratch = scratch.map(|(idle, size)| ScratchFacts { idle, size });
+    let actions_of = |goal| {
+        let mut pressure = over_budget(&all, 0);
+        pressure.budget = Some(pressure.yard - goal);
+        let plan = plan(&all, &scratch, &[], &limits(), Some(&pressure));
+        let scratch: Vec<_> = plan.scratch.iter().map(|made| made.action).collect();
+        (actions(&plan), scratch)
+    };
+    let (kept, gone) = (vec![Keep, Keep], vec![DropBuildOutput, Keep]);
+    assert_eq!(actions_of(0), (kept, vec![Keep, Keep, Remove]));
+    assert_eq!(actions_of(50), (gone.clone(), vec![Keep, Keep, Remove]));
+    assert_eq!(actions_of(51), (gone.clone(), vec![Keep, Remove, Remove]));
+    assert_eq!(actions_of(150), (gone, vec![Remove, Remove, Remove]));
+    assert_eq!(actions_of(151).0, [Remove, Keep]);
+}
+
+#[test]
 fn checkouts_go_when_build_output_is_not_enough() {
     let mut all: Vec<_> = (0..4).map(|n| workspace("a", n * 10, 100, 10)).collect();
     all[3].pins = Some(vec!["work".to_owned()]);
-    let plan = plan(&all, &[], &limits(), Some(&over_budget(&all, 210)));
+    let plan = plan(&all, &[], &[], &limits(), Some(&over_budget(&all, 210)));
     // 440 to 210: all output (40), then two checkouts (200); what has work loses its output only.
     assert_eq!(
         actions(&plan),
@@ -115,7 +135,7 @@ fn below_low_water_room_is_made_until_high_water() {
         yard: 0,
         budget: None,
     };
-    let plan_with = |free| plan(&all, &[], &limits(), Some(&pressure(free)));
+    let plan_with = |free| plan(&all, &[], &[], &limits(), Some(&pressure(free)));
     assert_eq!(plan_with(100).order, [] as [usize; 0]);
     assert_eq!(
         actions(&plan_with(99)),
@@ -128,7 +148,7 @@ fn below_low_water_room_is_made_until_high_water() {
     // What goes by age makes room too.
     let mut old = all.clone();
     old[0].idle = 8 * DAY;
-    let plan = plan(&old, &[], &limits(), Some(&pressure(10)));
+    let plan = plan(&old, &[], &[], &limits(), Some(&pressure(10)));
     assert_eq!(actions(&plan), [Remove, Keep, Keep, Keep], "{plan:?}");
 }
 
@@ -149,7 +169,7 @@ fn stores_go_last_and_only_idle_ones_that_nothing_keeps() {
     let with_budget = |budget| {
         let mut pressure = over_budget(&all, budget);
         pressure.yard += 200;
-        let plan = plan(&all, &stores, &limits(), Some(&pressure));
+        let plan = plan(&all, &[], &stores, &limits(), Some(&pressure));
         let stores: Vec<_> = plan.stores.iter().map(|made| made.action).collect();
         (actions(&plan), stores)
     };
@@ -164,7 +184,7 @@ fn stores_go_last_and_only_idle_ones_that_nothing_keeps() {
         with_budget(1),
         (vec![Remove], vec![DiscardStore, Keep, Keep, DiscardStore])
     );
-    let calm = plan(&all, &stores, &limits(), None);
+    let calm = plan(&all, &[], &stores, &limits(), None);
     assert!(calm.stores.iter().all(|made| made.action == Keep));
 }
 
@@ -215,7 +235,7 @@ proptest! {
         per_repo in 1..8_usize,
     ) {
         let limits = Limits { per_repo, ..limits() };
-        let made = plan(&all, &[], &limits, pressure.as_ref());
+        let made = plan(&all, &[], &[], &limits, pressure.as_ref());
         prop_assert_eq!(made.workspaces.len(), all.len());
         let acting = made.workspaces.iter().filter(|made| made.action != Keep).count();
         prop_assert_eq!(made.order.len(), acting);
@@ -272,7 +292,7 @@ proptest! {
         per_repo in 1..8_usize,
     ) {
         let limits = Limits { per_repo, ..limits() };
-        let made = plan(&all, &[], &limits, None);
+        let made = plan(&all, &[], &[], &limits, None);
         for repo in ["repo0", "repo1", "repo2"] {
             let left: Vec<usize> = (0..all.len())
                 .filter(|at| all[*at].repo.as_str() == repo)

@@ -1,0 +1,32 @@
+//! A scratch worktree that is kept after its job, to be looked into.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::lease::LeasedWorktree;
+use crate::repos::Repo;
+
+/// It is given back to the pool when this is dropped.
+#[derive(Debug)]
+#[must_use = "the worktree is given back when this is dropped"]
+pub struct HeldScratch(pub(super) Arc<LeasedWorktree>);
+
+impl HeldScratch {
+    pub fn number(&self) -> u32 {
+        self.0.worktree().number()
+    }
+
+    /// Where its files are.
+    pub fn path(&self) -> &Path {
+        self.0.worktree().path()
+    }
+
+    /// Where git's own files of it are.
+    pub fn git_dir(&self) -> &Path {
+        self.0.worktree().admin()
+    }
+
+    pub fn repo(&self) -> &Arc<Repo> {
+        self.0.repo()
+    }
+}
