@@ -40,6 +40,8 @@ have_sshd || packages+=(openssh-server)
 have ssh || packages+=(openssh-client)
 have openssl || packages+=(openssl)
 have pytest || packages+=(python3-pytest)
+# Archives of artifacts are unpacked by it.
+have unzip || packages+=(unzip)
 # Builds that are not of make, for warm starts.
 have ninja || packages+=(ninja-build)
 

@@ -1,0 +1,14 @@
+//! Artifacts and caches of jobs, on real files.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that cannot prepare its files has failed"
+)]
+
+mod archives;
+mod collect;
+mod full_disk;
+mod hostile;
+mod properties;
+mod retention;
+mod yard;
