@@ -69,9 +69,9 @@ pub(crate) fn make_dirs(root: &OwnedFd, dir: &Path) -> io::Result<OwnedFd> {
     }
 }
 
-/// Creates a file in place of the file or link that has its name.
+/// Creates a file, open to be read too, in place of the file or link that has its name.
 pub(crate) fn create_file(dir: &OwnedFd, name: &OsStr, mode: u32) -> io::Result<File> {
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     in_place(dir, name, || {
         Ok(openat(dir, name, flags, Mode::from_raw_mode(mode))?.into())
     })

@@ -16,9 +16,9 @@ use crate::copy::{Budget, Copier};
 use crate::error::{ArtifactError, shown};
 use crate::job_dirs::JobDirs;
 use crate::left_out::Reason;
-use crate::search::{Search, SearchPath};
+use crate::limits::ArtifactLimits;
+use crate::search::{PathSearch, SearchPath};
 use crate::set::{ArtifactFile, ArtifactSet};
-use crate::store::ArtifactLimits;
 use crate::walk::{EntryKind, Leave, failed, walk};
 
 /// How many files a thread takes at a time: neighbours are mostly in one directory.
@@ -69,7 +69,7 @@ pub(crate) fn stage(
     limits: &ArtifactLimits,
     request: &CollectRequest<'_>,
 ) -> Result<StagedFiles, ArtifactError> {
-    let search = Search::parse(request.paths, request.dirs)?;
+    let search = PathSearch::parse(request.paths, request.dirs)?;
     let leave = Leave {
         hidden: !request.include_hidden,
         git: true,
@@ -148,7 +148,7 @@ pub(crate) fn stage(
 
 /// Files by their paths in the archive.
 fn in_archive(
-    search: &Search<'_>,
+    search: &PathSearch<'_>,
     found: Vec<SearchPath>,
 ) -> Result<Vec<(String, SearchPath)>, ArtifactError> {
     let root = search.archive_root(&found);

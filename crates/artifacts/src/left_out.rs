@@ -45,10 +45,10 @@ const REASONS: [(Reason, &str, &str); 5] = [
 ];
 
 #[derive(Debug, Default)]
-pub(crate) struct LeftOut([Named; REASONS.len()]);
+pub(crate) struct LeftOut([NamedPaths; REASONS.len()]);
 
 #[derive(Debug, Default)]
-struct Named {
+struct NamedPaths {
     first: Vec<String>,
     count: usize,
 }

@@ -5,11 +5,13 @@
 mod archive;
 mod beneath;
 mod blobs;
+mod cache;
 mod collect;
 mod copy;
 mod error;
 mod job_dirs;
 mod left_out;
+mod limits;
 mod name;
 mod pattern;
 mod restore;
@@ -18,11 +20,16 @@ mod set;
 mod set_files;
 mod store;
 mod sweep;
+mod tree;
 mod walk;
 
+pub use cache::{
+    CacheLimits, CacheRequest, CacheScope, CacheStore, CacheUsage, Restored, Saved, TrustClass,
+};
 pub use collect::{CollectRequest, Collected};
 pub use error::ArtifactError;
 pub use job_dirs::{JobDir, JobDirs};
+pub use limits::ArtifactLimits;
 pub use set::{ArtifactFile, ArtifactSet, SetOwner};
-pub use store::{ArtifactLimits, ArtifactStore, ArtifactUsage};
+pub use store::{ArtifactStore, ArtifactUsage};
 pub use sweep::Swept;

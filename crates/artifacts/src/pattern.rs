@@ -16,9 +16,8 @@ const MAX_SEGMENTS: usize = 120;
 
 #[derive(Debug)]
 pub(crate) struct PathPattern {
-    /// Which directory of the job it is relative to.
-    pub(crate) dir: usize,
-    pub(crate) leaves_out: bool,
+    dir: usize,
+    leaves_out: bool,
     /// It ends with a slash, and so names no file.
     only_dirs: bool,
     segments: Vec<Segment>,
@@ -73,6 +72,16 @@ impl PathPattern {
             only_dirs: text.ends_with('/'),
             segments: segments.map_err(|why| wrong(&why))?,
         }))
+    }
+
+    /// Which directory of the job it is relative to.
+    pub(crate) fn dir(&self) -> usize {
+        self.dir
+    }
+
+    /// Whether it is about what is not meant.
+    pub(crate) fn leaves_out(&self) -> bool {
+        self.leaves_out
     }
 
     /// The path before the first glob.

@@ -47,17 +47,17 @@ fn restore_file(
         // What it was created with is less what the daemon's mask takes away.
         Ok(fchmod(&target, Mode::from_raw_mode(file.mode))?)
     };
-    written().map_err(|error| unwritten(path, error))
+    written().map_err(|error| not_copied(path, error))
 }
 
-/// Why a file cannot be written.
-pub(crate) fn unwritten(path: &Path, error: io::Error) -> ArtifactError {
+/// Why a file cannot be copied.
+pub(crate) fn not_copied(path: &Path, error: io::Error) -> ArtifactError {
     let path = shown(&path.to_string_lossy());
     if beneath::is_in_the_way(&error) {
         let why = "a link, or something that is no directory or no file, is in its place";
         return ArtifactError::InTheWay { path, why };
     }
-    ArtifactError::io(format!("restore {path}"))(error)
+    ArtifactError::io(format!("copy {path}"))(error)
 }
 
 /// Why the content of a file cannot be had.

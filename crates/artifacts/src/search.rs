@@ -11,8 +11,8 @@ use crate::pattern::{PathPattern, Progress};
 const MAX_PATTERNS: usize = 1000;
 
 #[derive(Debug)]
-pub(crate) struct Search<'a> {
-    pub(crate) dirs: &'a JobDirs,
+pub(crate) struct PathSearch<'a> {
+    dirs: &'a JobDirs,
     patterns: Vec<PathPattern>,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct SearchPath {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Matching(Vec<Progress>);
 
-impl<'a> Search<'a> {
+impl<'a> PathSearch<'a> {
     pub(crate) fn parse(lines: &[String], dirs: &'a JobDirs) -> Result<Self, ArtifactError> {
         let mut patterns = Vec::new();
         // A caller may pass the whole text of `path:` as well.
@@ -40,19 +40,24 @@ impl<'a> Search<'a> {
                 ));
             }
         }
-        if patterns.iter().all(|pattern| pattern.leaves_out) {
+        if patterns.iter().all(|pattern| pattern.leaves_out()) {
             let why = "no line says what to keep";
             return Err(ArtifactError::pattern(&lines.join(" "), why));
         }
         Ok(Self { dirs, patterns })
     }
 
+    /// All that is in a directory.
+    pub(crate) fn everything(dirs: &'a JobDirs) -> Result<Self, ArtifactError> {
+        Self::parse(&[".".to_owned()], dirs)
+    }
+
     /// What comes before the globs, without what lies in another of them.
     pub(crate) fn search_paths(&self) -> Vec<SearchPath> {
-        let kept = self.patterns.iter().filter(|pattern| !pattern.leaves_out);
+        let kept = self.patterns.iter().filter(|pattern| !pattern.leaves_out());
         let all: Vec<_> = kept
             .map(|pattern| SearchPath {
-                dir: pattern.dir,
+                dir: pattern.dir(),
                 path: pattern.literal(),
             })
             .collect();
@@ -66,6 +71,11 @@ impl<'a> Search<'a> {
             }
         }
         paths
+    }
+
+    /// Where one of the directories of the job is.
+    pub(crate) fn real(&self, dir: usize) -> &Path {
+        &self.dirs.all()[dir].1.real
     }
 
     /// What the job calls a path in one of its directories.
@@ -96,7 +106,7 @@ impl<'a> Search<'a> {
         let starts = self
             .patterns
             .iter()
-            .map(|pattern| match pattern.dir == dir {
+            .map(|pattern| match pattern.dir() == dir {
                 true => pattern.start(),
                 false => Progress::NONE,
             });
@@ -126,7 +136,7 @@ impl<'a> Search<'a> {
     /// Whether anything in a directory can be meant.
     pub(crate) fn goes_on(&self, own: &Matching) -> bool {
         let mut each = self.patterns.iter().zip(&own.0);
-        each.any(|(pattern, own)| !pattern.leaves_out && own.goes_on())
+        each.any(|(pattern, own)| !pattern.leaves_out() && own.goes_on())
     }
 }
 
@@ -134,7 +144,7 @@ impl<'a> Search<'a> {
 fn last_word<'p, T>(matching: impl Iterator<Item = (&'p PathPattern, T)>) -> bool {
     matching
         .last()
-        .is_some_and(|(pattern, _)| !pattern.leaves_out)
+        .is_some_and(|(pattern, _)| !pattern.leaves_out())
 }
 
 #[cfg(test)]
@@ -177,17 +187,17 @@ mod tests {
             ("~/a/x /home/job/a/y", "/home/job/a"),
             ("*.log", "/yard/app"),
         ] {
-            let search = Search::parse(&lines(text), &dirs).unwrap();
+            let search = PathSearch::parse(&lines(text), &dirs).unwrap();
             assert_eq!(search.archive_root(&[]), Path::new(root), "{text}");
         }
         let file = |path: &str| SearchPath {
             dir: 0,
             path: path.into(),
         };
-        let search = Search::parse(&lines("a/b/c.txt"), &dirs).unwrap();
+        let search = PathSearch::parse(&lines("a/b/c.txt"), &dirs).unwrap();
         let root = search.archive_root(&[file("a/b/c.txt")]);
         assert_eq!(root, Path::new("/yard/app/a/b"));
-        let search = Search::parse(&lines("a/b/c a/d"), &dirs).unwrap();
+        let search = PathSearch::parse(&lines("a/b/c a/d"), &dirs).unwrap();
         let root = search.archive_root(&[file("a/b/c"), file("a/d")]);
         assert_eq!(root, Path::new("/yard/app/a"));
     }
@@ -196,7 +206,7 @@ mod tests {
     fn the_last_line_that_matches_decides() {
         let dirs = dirs();
         let keeps = |text: &str, path: &str| {
-            let search = Search::parse(&lines(text), &dirs).unwrap();
+            let search = PathSearch::parse(&lines(text), &dirs).unwrap();
             let mut parent = search.start(0);
             let mut own = parent.clone();
             for name in path.split('/') {
@@ -221,7 +231,7 @@ mod tests {
     #[test]
     fn only_directories_where_something_can_match_are_looked_into() {
         let dirs = dirs();
-        let search = Search::parse(&lines("*.log src/**/x !src/deep"), &dirs).unwrap();
+        let search = PathSearch::parse(&lines("*.log src/**/x !src/deep"), &dirs).unwrap();
         let into = |path: &str| {
             let names = path.split('/').map(OsStr::new);
             search.goes_on(&names.fold(search.start(0), |own, name| search.step(&own, name)))
@@ -233,8 +243,8 @@ mod tests {
     #[test]
     fn a_list_that_keeps_nothing_is_refused() {
         for text in ["", "!a", "#a"] {
-            assert!(Search::parse(&lines(text), &dirs()).is_err(), "{text}");
+            assert!(PathSearch::parse(&lines(text), &dirs()).is_err(), "{text}");
         }
-        assert!(Search::parse(&vec!["a".to_owned(); 1001], &dirs()).is_err());
+        assert!(PathSearch::parse(&vec!["a".to_owned(); 1001], &dirs()).is_err());
     }
 }

@@ -61,7 +61,8 @@ impl SetFiles {
         let _writing = self.writing.lock();
         let dir = self.of(&set.owner);
         let path = dir.join(file_name(&set.name));
-        if !replaces && path.exists() {
+        // One that is damaged is none.
+        if !replaces && self.read(&set.owner, &set.name).is_some() {
             let name = set.name.clone();
             return Err(ArtifactError::Exists { name });
         }

@@ -5,19 +5,18 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use parking_lot::RwLock;
 
 use crate::archive;
 use crate::blobs::{Blobs, create_if_missing};
 use crate::collect::{self, CollectRequest, Collected};
 use crate::error::ArtifactError;
+use crate::limits::ArtifactLimits;
 use crate::restore;
 use crate::set::{ArtifactSet, SetOwner};
 use crate::set_files::SetFiles;
 use crate::sweep::{self, Swept};
-
-const DAY: u64 = 24 * 60 * 60;
 
 /// Sets of files in `<state>/artifacts/sets/<owner>/`, and their contents in `blobs/ab/<sha256>` beside that.
 #[derive(Debug)]
@@ -29,18 +28,6 @@ pub struct ArtifactStore {
     naming: RwLock<()>,
 }
 
-/// How much is kept, and for how long.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ArtifactLimits {
-    /// Of all artifacts of a job.
-    pub max_size: u64,
-    /// Of one artifact.
-    pub max_files: usize,
-    pub keep: Duration,
-    /// Of all together.
-    pub max_bytes: u64,
-}
-
 /// What is kept now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ArtifactUsage {
@@ -48,25 +35,6 @@ pub struct ArtifactUsage {
     pub blobs: usize,
     /// Of all blobs.
     pub bytes: u64,
-}
-
-impl Default for ArtifactLimits {
-    fn default() -> Self {
-        Self {
-            max_size: 2 << 30,
-            max_files: 10_000,
-            keep: Duration::from_secs(30 * DAY),
-            max_bytes: 50 << 30,
-        }
-    }
-}
-
-impl ArtifactLimits {
-    /// When something that is made now expires; `keep` may shorten that.
-    fn expiry(&self, now: Timestamp, keep: Option<Duration>) -> Option<Timestamp> {
-        let keep = keep.map_or(self.keep, |keep| keep.min(self.keep));
-        now.checked_add(SignedDuration::try_from(keep).ok()?).ok()
-    }
 }
 
 impl ArtifactStore {

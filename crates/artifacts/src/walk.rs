@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use crate::beneath;
 use crate::error::{ArtifactError, shown};
 use crate::left_out::{LeftOut, Reason};
-use crate::search::{Matching, Search, SearchPath};
+use crate::search::{Matching, PathSearch, SearchPath};
 
 /// A path that a kernel could not open is of no use; this leaves room for where it is restored.
 const MAX_PATH_BYTES: usize = 3000;
@@ -22,7 +22,7 @@ const MAX_LOOKED_AT: usize = 4_000_000;
 
 /// Something that is meant.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Entry {
+pub(crate) struct FoundEntry {
     pub(crate) dir: usize,
     pub(crate) path: PathBuf,
     pub(crate) kind: EntryKind,
@@ -47,9 +47,9 @@ pub(crate) struct Leave {
 
 /// Tells `found` all that is meant, directories before what is in them. Returns what was left out.
 pub(crate) fn walk(
-    search: &Search<'_>,
+    search: &PathSearch<'_>,
     leave: Leave,
-    found: &mut dyn FnMut(Entry) -> Result<(), ArtifactError>,
+    found: &mut dyn FnMut(FoundEntry) -> Result<(), ArtifactError>,
 ) -> Result<LeftOut, ArtifactError> {
     let mut walk = Walk {
         search,
@@ -65,9 +65,9 @@ pub(crate) fn walk(
 }
 
 struct Walk<'a> {
-    search: &'a Search<'a>,
+    search: &'a PathSearch<'a>,
     leave: Leave,
-    found: &'a mut dyn FnMut(Entry) -> Result<(), ArtifactError>,
+    found: &'a mut dyn FnMut(FoundEntry) -> Result<(), ArtifactError>,
     left_out: LeftOut,
     looked_at: usize,
 }
@@ -81,7 +81,7 @@ struct Pending {
 impl Walk<'_> {
     fn begin(&mut self, at: &SearchPath) -> Result<(), ArtifactError> {
         let SearchPath { dir, path } = at;
-        let root = match beneath::open_root(&self.search.dirs.all()[*dir].1.real) {
+        let root = match beneath::open_root(self.search.real(*dir)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             root => root.map_err(ArtifactError::io("open a directory of the job"))?,
         };
@@ -189,7 +189,7 @@ impl Walk<'_> {
                 _ => EntryKind::File,
             };
             let path = path.clone();
-            (self.found)(Entry { dir, path, kind })?;
+            (self.found)(FoundEntry { dir, path, kind })?;
         }
         if goes_on {
             pending.push(Pending {

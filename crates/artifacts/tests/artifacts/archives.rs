@@ -37,6 +37,7 @@ fn output(tool: &str, args: &[&str], dir: &Path) -> Option<String> {
 fn yard() -> (Yard, ArtifactSet) {
     let yard = Yard::new();
     yard.write(&["a.txt", "sub/tool", "sub/ünï cödé", "empty/x"]);
+    yard.write(&["-x", "..x", " y ", "q?*[a]\"<>|:", "back\\slash"]);
     write(&yard.job().join("large"), b"0123456789".repeat(100_000));
     write(&yard.job().join("none"), []);
     let long = format!("{}/{}/file", "d".repeat(120), "e".repeat(200));
@@ -175,7 +176,7 @@ fn a_writer_that_fails_and_a_blob_that_is_gone_end_an_archive() {
 
 /// 5 GB of zeros in a sparse file, so that only time is needed for it.
 #[test]
-#[ignore = "takes a minute; run it when the archives change"]
+#[ignore = "takes minutes; run it when the archives change"]
 fn files_beyond_four_gigabytes_are_in_both_archives() {
     let limits = branchyard_artifacts::ArtifactLimits {
         max_size: 6 << 30,

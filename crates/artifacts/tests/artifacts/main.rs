@@ -6,6 +6,7 @@
 )]
 
 mod archives;
+mod caches;
 mod collect;
 mod full_disk;
 mod hostile;

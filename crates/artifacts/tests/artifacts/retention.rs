@@ -154,6 +154,8 @@ fn a_set_that_is_damaged_is_put_aside_and_holds_up_nothing() {
     fs::write(owner.join("cut.json"), "").unwrap();
     assert!(yard.store.set(&yard.owner, "cut").is_none());
     assert!(yard.store.sets(&yard.owner).unwrap().is_empty());
+    yard.set("cut");
+    fs::write(owner.join("cut.json"), "{").unwrap();
     assert_eq!(
         yard.store
             .sweep(Timestamp::now() + HOURS, NEVER)
@@ -162,7 +164,6 @@ fn a_set_that_is_damaged_is_put_aside_and_holds_up_nothing() {
         1
     );
     assert!(owner.join("cut.json.damaged").exists());
-    yard.set("cut");
 }
 
 #[test]
