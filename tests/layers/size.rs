@@ -10,8 +10,9 @@ use crate::source::{Files, Source};
 /// formats (`crates/reports`, 3,000 of them), tests as data and diagnostics of seven more tools took it to 91,863; set-ups
 /// of workspaces, what is kept of them, and files that the operator supplies took it to 94,080; what is told of output that was
 /// cut and of a full disk, and the disk quota of changes to files, took it to 94,163; workflow files (`crates/workflow`: a reader
-/// that refuses with line and column, expressions, plans) and `pipeline check` took it to this.
-const MOST_CODE_LINES: usize = 100_110;
+/// that refuses with line and column, expressions, plans) and `pipeline check` took it to 100,110; artifacts and caches of jobs
+/// (`crates/artifacts`), and the records of pipelines, took it to this.
+const MOST_CODE_LINES: usize = 102_860;
 
 /// A package that only tests depend on.
 const FOR_TESTS: &str = "crates/reference/";

@@ -9,115 +9,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
-use branchyard_artifacts::{
-    ArtifactError, CacheLimits, CacheRequest, CacheScope, CacheStore, CacheUsage, JobDir, JobDirs,
-    Restored, Saved, TrustClass,
-};
+use branchyard_artifacts::{CacheLimits, CacheUsage, Saved};
 use branchyard_model::RepoName;
-use branchyard_runtime::background::Loops;
-use branchyard_runtime::disk::Trash;
 use jiff::{SignedDuration, Timestamp};
-use tempfile::TempDir;
 
-use crate::yard::{code, write};
-
-struct CacheYard {
-    dir: TempDir,
-    store: CacheStore,
-}
-
-fn open(state: &Path, limits: CacheLimits) -> CacheStore {
-    let trash = Trash::open(state.join("trash"), &Loops::default()).unwrap();
-    CacheStore::open(state, limits, trash).unwrap()
-}
-
-fn scope(name: &str) -> CacheScope {
-    CacheScope {
-        name: name.to_owned(),
-        trust: match name {
-            "main" => TrustClass::Protected,
-            _ => TrustClass::Open,
-        },
-    }
-}
-
-impl CacheYard {
-    fn new() -> Self {
-        Self::with(CacheLimits::default())
-    }
-
-    fn with(limits: CacheLimits) -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        for name in ["state", "job", "home", "later", "later/job", "later/home"] {
-            fs::create_dir(dir.path().join(name)).unwrap();
-        }
-        let store = open(&dir.path().join("state"), limits);
-        Self { dir, store }
-    }
-
-    fn path(&self, path: &str) -> std::path::PathBuf {
-        self.dir.path().join(path)
-    }
-
-    /// The directories of one job, which are beneath `at`.
-    fn dirs(&self, at: &str) -> JobDirs {
-        let dir = |seen: &str, real: &str| JobDir {
-            seen: seen.into(),
-            real: self.path(at).join(real),
-        };
-        JobDirs {
-            root: dir("/yard/app", "job"),
-            home: Some(dir("/home/job", "home")),
-            mounts: Vec::new(),
-        }
-    }
-
-    fn save_at(
-        &self,
-        of: &str,
-        key: &str,
-        paths: &[&str],
-        now: Timestamp,
-    ) -> Result<Saved, ArtifactError> {
-        let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
-        let (repo, dirs) = (RepoName::parse("app").unwrap(), self.dirs(""));
-        let request = CacheRequest {
-            repo: &repo,
-            key,
-            paths: &paths,
-            dirs: &dirs,
-        };
-        self.store.save(&request, &scope(of), now)
-    }
-
-    fn save(&self, of: &str, key: &str, paths: &[&str]) -> Saved {
-        self.save_at(of, key, paths, Timestamp::now()).unwrap()
-    }
-
-    /// Into the directories of a later job.
-    fn try_restore(
-        &self,
-        scopes: &[&str],
-        keys: &[&str],
-        paths: &[&str],
-    ) -> Result<Option<Restored>, ArtifactError> {
-        let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
-        let (repo, dirs) = (RepoName::parse("app").unwrap(), self.dirs("later"));
-        let request = CacheRequest {
-            repo: &repo,
-            key: keys[0],
-            paths: &paths,
-            dirs: &dirs,
-        };
-        let scopes: Vec<_> = scopes.iter().map(|name| scope(name)).collect();
-        let restore_keys: Vec<_> = keys[1..].iter().map(|key| (*key).to_owned()).collect();
-        self.store.restore(&request, &scopes, &restore_keys)
-    }
-
-    fn restore(&self, scopes: &[&str], keys: &[&str], paths: &[&str]) -> Option<Restored> {
-        self.try_restore(scopes, keys, paths).unwrap()
-    }
-}
+use crate::cache_yard::{CacheYard, open};
+use crate::yard::{DoneOnDrop, code, write};
 
 fn digest(saved: &Saved) -> &str {
     match saved {
@@ -450,6 +347,7 @@ fn a_sweep_takes_nothing_from_a_restore_that_is_under_way() {
     }
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
+        let _done = DoneOnDrop(&done);
         scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
                 yard.store.sweep().unwrap();
@@ -468,7 +366,47 @@ fn a_sweep_takes_nothing_from_a_restore_that_is_under_way() {
                 break;
             }
         }
-        done.store(true, Ordering::Relaxed);
         assert!(restored > 0, "none was held in time");
     });
+}
+
+#[test]
+fn a_tree_that_changes_while_it_is_saved_leads_nowhere_else() {
+    let yard = CacheYard::new();
+    write(&yard.path("outside/0/secret"), "secret");
+    for n in 0..20 {
+        write(&yard.path(&format!("job/a/{n}/x")), "content");
+    }
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let _done = DoneOnDrop(&done);
+        scope.spawn(|| {
+            for n in (0..20).cycle() {
+                if done.load(Ordering::Relaxed) {
+                    break;
+                }
+                let dir = yard.path(&format!("job/a/{n}"));
+                let _ = fs::remove_dir_all(&dir);
+                let _ = fs::remove_file(&dir);
+                match n % 3 {
+                    0 => symlink(yard.path("outside/0"), &dir).unwrap(),
+                    1 => write(&dir, "a file"),
+                    _ => write(&dir.join("x"), "content"),
+                }
+            }
+        });
+        for n in 0..50 {
+            let key = n.to_string();
+            let saved = yard.save("main", &key, &["a"]);
+            assert!(matches!(saved, Saved::Kept { .. }), "{saved:?}");
+            yard.restore(&["main"], &[&key], &["a"]).unwrap();
+            let later = yard.path("later/job/a");
+            for entry in fs::read_dir(&later).unwrap().flatten() {
+                let is_link = entry.file_type().unwrap().is_symlink();
+                assert!(is_link || !entry.path().join("secret").exists());
+            }
+            fs::remove_dir_all(later).unwrap();
+        }
+    });
+    assert_eq!(fs::read_dir(yard.path("outside/0")).unwrap().count(), 1);
 }

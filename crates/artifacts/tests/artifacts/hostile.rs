@@ -11,7 +11,7 @@ use std::thread;
 
 use rustix::fs::{CWD, FileType, Mode, mkdirat, mknodat, openat};
 
-use crate::yard::{Yard, code, paths_of, warnings, write};
+use crate::yard::{DoneOnDrop, Yard, code, paths_of, warnings, write};
 
 #[test]
 fn links_are_left_out_also_where_they_are_named_and_none_is_followed() {
@@ -139,6 +139,7 @@ fn files_that_change_while_they_are_collected_are_kept_as_they_were_copied() {
     }
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
+        let _done = DoneOnDrop(&done);
         scope.spawn(|| {
             let mut n = 0;
             while !done.load(Ordering::Relaxed) {
@@ -164,7 +165,6 @@ fn files_that_change_while_they_are_collected_are_kept_as_they_were_copied() {
                 assert!(!content.contains("secret"));
             }
         }
-        done.store(true, Ordering::Relaxed);
     });
 }
 

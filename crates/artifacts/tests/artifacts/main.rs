@@ -6,6 +6,7 @@
 )]
 
 mod archives;
+mod cache_yard;
 mod caches;
 mod collect;
 mod full_disk;

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use proptest::prelude::*;
 
+use crate::cache_yard::CacheYard;
 use crate::yard::Yard;
 
 /// Paths with their contents and whether they are executable.
@@ -54,7 +55,7 @@ fn read(dir: &Path, at: &str, tree: &mut Tree) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig::with_cases(40))]
 
     #[test]
     fn what_was_collected_is_restored(tree in trees()) {
@@ -69,6 +70,28 @@ proptest! {
         prop_assert!(restored == tree);
         let paths: Vec<_> = set.files.iter().map(|file| &file.path).collect();
         prop_assert!(paths.into_iter().eq(tree.keys()));
+    }
+
+    #[test]
+    fn what_was_saved_in_a_cache_is_restored(tree in trees(), links in prop::collection::vec("[a-z]{1,3}(/[a-z]{1,3})?", 0..5)) {
+        let yard = CacheYard::new();
+        let tree = write(tree, &yard.path("job"));
+        for link in &links {
+            // Where there is something, or a file instead of its directory, there is none.
+            let _ = symlink("target", yard.path("job").join(link));
+        }
+        let links: Vec<_> = links.iter().filter(|link| yard.path("job").join(link).is_symlink()).collect();
+        yard.save("main", "key", &["."]);
+        let restored = yard.restore(&["main"], &["key"], &["."]).unwrap();
+        let into = yard.path("later/job");
+        for link in &links {
+            prop_assert_eq!(fs::read_link(into.join(link)).unwrap(), Path::new("target"));
+            let _ = fs::remove_file(into.join(link));
+        }
+        let mut copy = Tree::new();
+        read(&into, "", &mut copy);
+        prop_assert!(copy == tree);
+        prop_assert!(restored.files >= tree.len());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use branchyard_artifacts::{ArtifactLimits, ArtifactStore, SetOwner, Swept};
 use branchyard_model::PipelineId;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::yard::{Yard, write};
+use crate::yard::{DoneOnDrop, Yard, write};
 
 const HOURS: SignedDuration = SignedDuration::from_hours(2);
 const NEVER: &dyn Fn(&SetOwner, &str) -> bool = &|_, _| false;
@@ -185,6 +185,7 @@ fn a_sweep_takes_nothing_from_a_collect_that_is_under_way() {
     }
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
+        let _done = DoneOnDrop(&done);
         scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
                 // To each of these, every blob without a set is old.
@@ -209,6 +210,5 @@ fn a_sweep_takes_nothing_from_a_collect_that_is_under_way() {
             }
             yard.store.remove_owner(&yard.owner).unwrap();
         }
-        done.store(true, Ordering::Relaxed);
     });
 }

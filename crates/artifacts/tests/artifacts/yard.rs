@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use branchyard_artifacts::{
     ArtifactError, ArtifactLimits, ArtifactSet, ArtifactStore, CollectRequest, Collected, JobDir,
@@ -136,4 +137,13 @@ pub(crate) fn code(error: ArtifactError) -> (String, Option<String>) {
 pub(crate) fn warnings(collected: &Collected) -> Vec<&str> {
     let codes = collected.warnings.iter().map(|warning| &*warning.code);
     codes.collect()
+}
+
+/// Ends what another thread does meanwhile, also where the test fails.
+pub(crate) struct DoneOnDrop<'a>(pub(crate) &'a AtomicBool);
+
+impl Drop for DoneOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
 }
