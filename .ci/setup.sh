@@ -2,7 +2,7 @@
 # Installs what building and testing needs and this machine lacks. Says what it
 # will do before it does it, and does nothing where nothing is missing.
 #   setup.sh          what building and checking needs
-#   setup.sh clients  also the official MCP clients and a browser, which the tests run
+#   setup.sh clients  also what the tests run: the official MCP clients, GitHub's readers of workflows, a browser
 #   setup.sh peers    also the MCP servers of others, which the benchmark runs
 #   setup.sh valgrind also what the benchmark counts instructions with
 set -euo pipefail
