@@ -68,12 +68,25 @@ fn of_radix(digits: &str, radix: u32) -> f64 {
 
 fn rounded(value: f64) -> String {
     if value.abs() < 1e21 {
-        format!("{value:.DIGITS$}")
+        let rounded = if is_half(value) {
+            f64::from_bits(value.to_bits() + 1)
+        } else {
+            value
+        };
+        format!("{rounded:.DIGITS$}")
             .parse()
             .map_or_else(|_| number_text(value), number_text)
     } else {
         number_text(value)
     }
+}
+
+/// Whether it lies right between two numbers with that many digits. JavaScript takes the one further from zero then, and
+/// Rust the even one. Only multiples of 2^-16 do, and from 8 on numbers are too far apart for it to matter.
+fn is_half(value: f64) -> bool {
+    value.abs() < 8.0
+        && (value * 65536.0).fract() == 0.0
+        && format!("{value:.0$}", DIGITS + 1).ends_with('5')
 }
 
 /// As `Number.prototype.toString` writes it.
@@ -181,6 +194,9 @@ mod tests {
             (0.000001, "0.000001"),
             (0.0000001, "1e-7"),
             (1e-20, "0"),
+            (0.0000152587890625, "0.000015258789063"),
+            (-7.0000152587890625, "-7.000015258789063"),
+            (0.000030517578125, "0.000030517578125"),
             (f64::NAN, "NaN"),
             (f64::NEG_INFINITY, "-Infinity"),
         ] {

@@ -56,7 +56,7 @@ pub(crate) fn join(items: &ExprValue, separator: Option<&ExprValue>) -> Result<S
 pub(crate) fn format(arguments: &[ExprValue]) -> Result<String, String> {
     let (template, values) = match arguments {
         [template, values @ ..] => (to_text(template), values),
-        [] => return Err("format needs a text".to_owned()),
+        [] => (String::new(), arguments),
     };
     let broken =
         || format!("the text of format is not valid: {template}; write {{{{ and }}}} for braces");
