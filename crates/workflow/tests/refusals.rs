@@ -283,7 +283,7 @@ fn triggers_are_checked() {
         ),
         (
             "{workflow_dispatch: {inputs: {a: {type: choice}}}}",
-            ":1:35: the input `a` is a choice and needs `options`",
+            ":1:38: the input `a` is a choice and needs `options`",
         ),
     ] {
         let fault = fault(&on(text));

@@ -32,6 +32,7 @@ pub(crate) fn read_file(reader: &mut Reader<'_>, node: &YamlNode) -> FileModel {
             "defaults" => file.defaults = read_defaults(reader, value),
             "concurrency" => file.concurrency = read_concurrency(reader, value),
             "jobs" => jobs = Some(value),
+            "description" => drop(reader.text(value, key)),
             _ => {}
         }
     }
@@ -61,7 +62,7 @@ fn read_jobs(reader: &mut Reader<'_>, node: &YamlNode, file: &mut FileModel) {
     for (name, key, value) in entries.into_iter().take(MAX_JOBS) {
         if !is_name(&name) {
             let message = format!(
-                "`{name}` is no name of a job; use letters, digits, - and _, and begin with a letter or _"
+                "`{name}` is no name of a job; use less than 100 letters, digits, - and _, and begin with a letter or a single _"
             );
             reader.invalid(key.at, message);
         }

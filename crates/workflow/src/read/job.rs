@@ -80,7 +80,7 @@ pub(super) fn read_job(
     }
     if !has_runner {
         reader.invalid(
-            job.id.at,
+            node.at,
             format!(
                 "the job `{}` needs `runs-on`, such as ubuntu-latest",
                 job.id.text

@@ -2,6 +2,7 @@
 
 mod actions;
 mod concurrency;
+mod cron;
 mod extras;
 mod file;
 mod job;

@@ -104,7 +104,7 @@ fn read_id(reader: &mut Reader<'_>, node: &YamlNode) -> Option<TextAt> {
     let id = reader.full_text(node, "id")?;
     if !is_name(&id.text) {
         let message = format!(
-            "`{}` is no id; use letters, digits, - and _, and begin with a letter or _",
+            "`{}` is no id; use less than 100 letters, digits, - and _, and begin with a letter or a single _",
             id.text
         );
         reader.invalid(id.at, message);
@@ -118,7 +118,8 @@ pub(super) fn is_name(text: &str) -> bool {
         .next()
         .is_some_and(|first| first.is_ascii_alphabetic() || first == b'_')
         && bytes.all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
-        && text.len() <= 100
+        && text.len() < 100
+        && !text.starts_with("__")
 }
 
 /// Keys that the kind of step has no use for.

@@ -1,5 +1,6 @@
 //! `on`.
 
+use super::cron::is_cron;
 use super::keys::{self, CRON, DISPATCH, FOREIGN_EVENTS, INPUT, ON, TRIGGER};
 use super::model::{FileModel, InputKind, InputModel, TextAt, TriggerModel};
 use super::reader::Reader;
@@ -154,9 +155,9 @@ fn read_crons(reader: &mut Reader<'_>, node: &YamlNode) -> Vec<(String, Option<S
         }
         match cron {
             Some(cron) => {
-                if cron.text.split_whitespace().count() != 5 {
+                if !is_cron(&cron.text) {
                     let message = format!(
-                        "`{}` is no schedule; write five fields, such as \"0 3 * * *\"",
+                        "`{}` is no schedule; write minute, hour, day, month and weekday, such as \"0 3 * * 1-5\"",
                         cron.text
                     );
                     reader.invalid(cron.at, message);
@@ -214,7 +215,7 @@ fn read_input(reader: &mut Reader<'_>, name: TextAt, node: &YamlNode) -> InputMo
                     .map(|text| text.text)
                     .collect();
             }
-            _ => {}
+            _ => drop(reader.text(value, key)),
         }
     }
     let InputModel {
@@ -225,7 +226,7 @@ fn read_input(reader: &mut Reader<'_>, name: TextAt, node: &YamlNode) -> InputMo
     } = &input;
     if *kind == InputKind::Choice && options.is_empty() {
         reader.invalid(
-            input.name.at,
+            node.at,
             format!(
                 "the input `{}` is a choice and needs `options`",
                 input.name.text
