@@ -55,6 +55,9 @@ pub struct WorkflowEvent {
     pub changed_paths: Option<Vec<String>>,
     /// Of `workflow_dispatch`.
     pub inputs: BTreeMap<String, String>,
+    /// Whether a caller asked for it by the name of the file: its filters do not count then.
+    #[serde(default)]
+    pub is_asked: bool,
     /// `github.event`.
     pub payload: ExprValue,
 }
@@ -71,6 +74,7 @@ impl WorkflowEvent {
             cron: None,
             changed_paths: None,
             inputs: BTreeMap::new(),
+            is_asked: false,
             payload: ExprValue::object::<String>([]),
         }
     }

@@ -1,6 +1,7 @@
 //! A file that was checked.
 
 use crate::check::check_file;
+use crate::event::EventKind;
 use crate::fault::{FaultList, WorkflowFault};
 use crate::read::{FileModel, Reader, read_file};
 use crate::yaml::{LineIndex, parse};
@@ -66,6 +67,11 @@ impl Workflow {
     /// What is left out or starts nothing here, such as steps of skipped actions.
     pub fn warnings(&self) -> &[WorkflowFault] {
         &self.warnings
+    }
+
+    /// The events that start something, in the order of the file.
+    pub fn events(&self) -> impl Iterator<Item = EventKind> {
+        self.model.triggers.iter().map(|trigger| trigger.kind)
     }
 
     pub fn path(&self) -> &str {

@@ -25,8 +25,6 @@ fn facts() -> PlanFacts {
         actor: "dev".to_owned(),
         run_id: "7".to_owned(),
         run_number: 3,
-        run_attempt: 1,
-        workspace: "/yard/app".to_owned(),
         vars: [("LEVEL".to_owned(), "2".to_owned())].into(),
     }
 }

@@ -9,6 +9,8 @@ pub enum JobStatus {
     Success,
     Failure,
     Cancelled,
+    /// None of these: a job was skipped that is needed.
+    Skipped,
 }
 
 /// Answers `hashFiles`: this crate reads no files.

@@ -2,6 +2,9 @@
 
 use crate::expression::{ExprFault, Mentions, TemplatePart, parse, parts};
 
+/// Properties of `github` that only a running job has.
+const LATER: [&str; 3] = ["token", "workspace", "run_attempt"];
+
 /// Whether every expression of a text can be evaluated with these contexts.
 pub(super) fn is_known(text: &str, has_context: &impl Fn(&str) -> bool) -> Result<bool, ExprFault> {
     for part in parts(text)? {
@@ -19,10 +22,12 @@ pub(super) fn are_known(mentions: &Mentions, has_context: &impl Fn(&str) -> bool
     mentions.status.is_none()
         && mentions.hash_files.is_none()
         && mentions.contexts.iter().all(|mention| {
-            // No plan holds a token.
-            let is_token = mention
-                .path
-                .starts_with(&["github".to_owned(), "token".to_owned()]);
-            !is_token && has_context(&mention.path[0])
+            // A plan holds no token, and is made before it is known where and how often a job runs.
+            let is_later = mention.path[0] == "github"
+                && mention
+                    .path
+                    .get(1)
+                    .is_some_and(|name| LATER.contains(&name.as_str()));
+            !is_later && has_context(&mention.path[0])
         })
 }

@@ -14,9 +14,6 @@ pub struct PlanFacts {
     pub actor: String,
     pub run_id: String,
     pub run_number: u64,
-    pub run_attempt: u64,
-    /// Where the worktree is mounted.
-    pub workspace: String,
     pub vars: BTreeMap<String, String>,
 }
 
@@ -56,14 +53,9 @@ pub(super) fn github(
         ("triggering_actor", text(&facts.actor)),
         ("run_id", text(&facts.run_id)),
         ("run_number", ExprValue::text(facts.run_number.to_string())),
-        (
-            "run_attempt",
-            ExprValue::text(facts.run_attempt.to_string()),
-        ),
         ("base_ref", optional(&event.base_ref)),
         ("head_ref", optional(&event.head_ref)),
         ("workflow", text(workflow)),
-        ("workspace", text(&facts.workspace)),
     ])
 }
 

@@ -86,7 +86,7 @@ fn plan_row(
     if !is_deferred {
         context = context
             .with("matrix", strategy.matrix.clone())
-            .with("strategy", strategy_context(&strategy));
+            .with("strategy", strategy.context());
     }
     if let Some(ExprValue::Object(github)) = context.get("github") {
         let mut github = github.as_ref().clone();
@@ -136,21 +136,6 @@ fn plan_row(
         extras: job.extras.clone(),
         strategy,
     }
-}
-
-fn strategy_context(strategy: &PlannedStrategy) -> ExprValue {
-    let number =
-        |number: usize| ExprValue::Number(u32::try_from(number).map_or(f64::NAN, f64::from));
-    let most = strategy.max_parallel.map_or_else(
-        || number(strategy.total),
-        |most| ExprValue::Number(f64::from(most)),
-    );
-    ExprValue::object([
-        ("fail-fast", ExprValue::Bool(strategy.fail_fast)),
-        ("job-index", number(strategy.index)),
-        ("job-total", number(strategy.total)),
-        ("max-parallel", most),
-    ])
 }
 
 fn name(resolver: &mut Resolver<'_, '_, '_>, job: &JobModel, row: &ExprValue) -> Planned<String> {

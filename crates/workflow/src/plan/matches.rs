@@ -6,6 +6,9 @@ use crate::read::{TextAt, TriggerModel};
 
 pub(super) fn matches(triggers: &[TriggerModel], event: &WorkflowEvent) -> bool {
     let mut of_kind = triggers.iter().filter(|trigger| trigger.kind == event.kind);
+    if event.is_asked {
+        return of_kind.next().is_some();
+    }
     of_kind.any(|trigger| match event.kind {
         EventKind::Push => is_push(trigger, event),
         EventKind::PullRequest => {

@@ -62,6 +62,24 @@ pub struct PlannedStrategy {
     pub matrix: ExprValue,
 }
 
+impl PlannedStrategy {
+    /// The context `strategy`.
+    pub fn context(&self) -> ExprValue {
+        let number =
+            |number: usize| ExprValue::Number(u32::try_from(number).map_or(f64::NAN, f64::from));
+        let most = self.max_parallel.map_or_else(
+            || number(self.total),
+            |most| ExprValue::Number(f64::from(most)),
+        );
+        ExprValue::object([
+            ("fail-fast", ExprValue::Bool(self.fail_fast)),
+            ("job-index", number(self.index)),
+            ("job-total", number(self.total)),
+            ("max-parallel", most),
+        ])
+    }
+}
+
 /// A job, or one row of its matrix.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PlannedJob {
