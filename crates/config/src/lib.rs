@@ -40,6 +40,7 @@ mod mark;
 mod mcp;
 mod oauth;
 mod origin;
+mod pipelines;
 mod place;
 mod port_range;
 mod reach;
@@ -100,6 +101,7 @@ pub use mark::Mark;
 pub use mcp::{McpConfig, Toolset};
 pub use oauth::{OauthConfig, SecureUrl};
 pub use origin::WebOrigin;
+pub use pipelines::{PipelinesConfig, RepoPipelines};
 pub use port_range::{PORTS_EACH, PortRange};
 pub use reach::{HttpConfig, SshConfig};
 pub use reaper::{MergedAgentBranches, ReaperConfig};
@@ -148,6 +150,7 @@ pub struct Config {
     pub secrets: Secrets,
     pub reaper: ReaperConfig,
     pub history: HistoryConfig,
+    pub pipelines: PipelinesConfig,
     pub audit: AuditConfig,
     pub mcp: McpConfig,
     pub sandbox: SandboxConfig,

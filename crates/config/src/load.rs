@@ -135,6 +135,7 @@ impl Config {
             secrets,
             reaper: values.reaper,
             history: values.history,
+            pipelines: values.pipelines,
             audit: values.audit,
             mcp: values.mcp,
             sandbox,

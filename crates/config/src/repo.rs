@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::build::MakeArg;
 use super::{
-    BuildOutput, CredentialConfig, EnvName, EnvValue, FileGlobs, Include, ProgramName, RepoSandbox,
-    RepoUrl, SecretName, Setup, Task, TaskName, Tool,
+    BuildOutput, CredentialConfig, EnvName, EnvValue, FileGlobs, Include, ProgramName,
+    RepoPipelines, RepoSandbox, RepoUrl, SecretName, Setup, Task, TaskName, Tool,
 };
 use super::{count, value};
 use branchyard_model::BranchName;
@@ -92,6 +92,8 @@ pub struct RepoConfig<Url = RepoUrl> {
     pub sandbox: RepoSandbox,
     pub setup: Option<Setup>,
     pub include: Option<Include>,
+    #[serde(default)]
+    pub pipelines: RepoPipelines,
 }
 
 /// Whether a new workspace takes over what a sibling has built.
@@ -135,6 +137,7 @@ impl<Url> RepoConfig<Url> {
             sandbox: self.sandbox,
             setup: self.setup,
             include: self.include,
+            pipelines: self.pipelines,
             setup_on_branch: self.setup_on_branch,
         }
     }

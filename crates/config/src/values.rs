@@ -10,8 +10,8 @@ use serde::Deserialize;
 use super::value;
 use super::{
     AuditConfig, AuthConfig, BuildConfig, CodeConfig, GitConfig, HistoryConfig, HostName, Limits,
-    LogFilter, McpConfig, ReaperConfig, RepoConfig, SandboxConfig, SecretConfig, SecretName,
-    Timeouts, TlsConfig, WebOrigin,
+    LogFilter, McpConfig, PipelinesConfig, ReaperConfig, RepoConfig, SandboxConfig, SecretConfig,
+    SecretName, Timeouts, TlsConfig, WebOrigin,
 };
 use branchyard_model::RepoName;
 
@@ -48,6 +48,7 @@ pub(super) struct Values {
     pub code: CodeConfig,
     pub reaper: ReaperConfig,
     pub history: HistoryConfig,
+    pub pipelines: PipelinesConfig,
     pub audit: AuditConfig,
     pub mcp: McpConfig,
     #[schemars(extend("example" = "npm"))]
@@ -76,6 +77,7 @@ impl Default for Values {
             code: CodeConfig::default(),
             reaper: ReaperConfig::default(),
             history: HistoryConfig::default(),
+            pipelines: PipelinesConfig::default(),
             audit: AuditConfig::default(),
             mcp: McpConfig::default(),
             secrets: BTreeMap::new(),
