@@ -28,9 +28,20 @@ pub struct SalvageId(Uuid);
 impl RunId {
     /// The random end of the id: enough to tell the runs of one daemon apart.
     pub fn short(self) -> String {
-        let text = self.0.simple().to_string();
-        text[text.len() - 12..].to_owned()
+        short(self.0)
     }
+}
+
+impl PipelineId {
+    /// As for runs.
+    pub fn short(self) -> String {
+        short(self.0)
+    }
+}
+
+fn short(id: Uuid) -> String {
+    let text = id.simple().to_string();
+    text[text.len() - 12..].to_owned()
 }
 
 /// Only this form: an id is also a directory name and must have one spelling.

@@ -45,7 +45,7 @@ pub use problem::{ErrorKind, Problem};
 pub use readiness::Readiness;
 pub use run::{
     EndState, Idempotency, OnDisconnect, Reusable, RunEnd, RunKind, RunRecord, RunSpec, RunState,
-    SyncMode,
+    StepOf, SyncMode,
 };
 pub use salvage::{FileChange, Salvage, SalvageReason, SalvagedFile};
 pub use sandbox::SandboxProfile;

@@ -1,6 +1,7 @@
 //! A run: one command in one workspace, from its request to its end.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -8,12 +9,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    About, Author, BranchName, CommitId, DiagnosticsSummary, GroupId, Problem, Readiness, RepoName,
-    RunId, SandboxProfile, TestCounts, TestSpec, Warm, Warning,
+    About, Author, BranchName, CommitId, DiagnosticsSummary, GroupId, PipelineId, Problem,
+    Readiness, RepoName, RunId, SandboxProfile, TestCounts, TestSpec, Warm, Warning,
 };
 
-/// What is executed: `make`, a git verb, a task that the operator declared, a command of the caller's own, or one of the
-/// set-up that another run needs.
+/// What is executed: `make`, a git verb, a task that the operator declared, a command of the caller's own, one of the
+/// set-up that another run needs, or a step of a pipeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RunKind {
@@ -22,6 +23,7 @@ pub enum RunKind {
     Task,
     Exec,
     Setup,
+    Step,
 }
 
 /// How the workspace is brought up to date before the command starts.
@@ -106,6 +108,21 @@ pub struct RunSpec {
     /// The runs that it was started with, where it was not started alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<GroupId>,
+    /// Of a step: where it belongs. It runs in a scratch worktree, not in the workspace of its branch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<StepOf>,
+}
+
+/// The place of a step in its pipeline.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StepOf {
+    pub pipeline: PipelineId,
+    pub job: String,
+    pub attempt: u32,
+    /// From 1.
+    pub number: usize,
+    /// The scratch worktree, as the command sees it.
+    pub directory: PathBuf,
 }
 
 impl RunSpec {
@@ -326,6 +343,7 @@ impl RunKind {
             Self::Task => "task",
             Self::Exec => "exec",
             Self::Setup => "setup",
+            Self::Step => "step",
         }
     }
 }

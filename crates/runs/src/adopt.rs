@@ -44,6 +44,10 @@ pub(super) async fn adopt(runs: &Runs, unended: Vec<RunRecord>) {
                 Ok(FoundSupervisor::NeverStarted) if record.spec.kind == RunKind::Setup => {
                     unneeded.push(record);
                 }
+                // Its pipeline starts it, under the same id.
+                Ok(FoundSupervisor::NeverStarted) if record.spec.kind == RunKind::Step => {
+                    runs.inner().history.discard(id);
+                }
                 Ok(FoundSupervisor::NeverStarted) => waiting.push(record),
                 Ok(found) => started.push((record, found)),
                 Err(error) => {
@@ -100,7 +104,9 @@ async fn take_over(runs: &Runs, record: RunRecord, supervisor: Supervisor) {
     // It has its commit; who wants to join it must want that one.
     live.company().close();
     let slots = runs.inner().slots_for(spec.kind);
-    let slot = (!spec.background).then(|| slots.occupy(&spec.principal, &spec.repo));
+    // A step has a part in the slot of its job.
+    let has_slot = !spec.background && spec.step.is_none();
+    let slot = has_slot.then(|| slots.occupy(&spec.principal, &spec.repo));
     let workspace = runs.inner().workspace_of(&spec);
     let held = match &workspace {
         Some(workspace) if !spec.background => {

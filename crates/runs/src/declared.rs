@@ -31,6 +31,8 @@ pub(super) fn note_begin(
             )
         }
         RunKind::Exec => work::command_begins(workspace, None),
+        // It is in no workspace.
+        RunKind::Step => Ok(()),
     }
 }
 
@@ -59,6 +61,7 @@ pub(super) fn supplied(spec: &RunSpec, repo: &RepoConfig) -> Option<String> {
         RunKind::Setup => None,
         RunKind::Git => Some("it is a git command".to_owned()),
         RunKind::Exec => Some("it is a command of the caller's own".to_owned()),
+        RunKind::Step => Some("it is a step of a pipeline".to_owned()),
     }
 }
 

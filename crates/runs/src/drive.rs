@@ -243,7 +243,9 @@ impl Drive {
                 let found = ExecFiles::of(&home, workspace, checks);
                 found.map_err(|error| self.shared.margin.judge(error.problem()))?
             }
-            RunKind::Make | RunKind::Git | RunKind::Task | RunKind::Setup => ExecFiles::default(),
+            RunKind::Make | RunKind::Git | RunKind::Task | RunKind::Setup | RunKind::Step => {
+                ExecFiles::default()
+            }
         };
         let sandboxes = &self.shared.sandboxes;
         let sandbox = sandboxes.of_run(workspace, kind, checks, &exec_files)?;

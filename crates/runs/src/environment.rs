@@ -67,7 +67,7 @@ pub(super) fn of_run(
             let git = repo.git().environment(workspace, reach);
             git.into_iter().collect()
         }
-        RunKind::Make | RunKind::Task | RunKind::Exec | RunKind::Setup => {
+        RunKind::Make | RunKind::Task | RunKind::Exec | RunKind::Setup | RunKind::Step => {
             let mut env = BTreeMap::from(job_counts(&jobs.to_string()));
             env.extend(declared(config, repo.config()));
             env

@@ -1,5 +1,6 @@
 //! The command itself: handed over to a supervisor, attended until that is gone.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -49,9 +50,24 @@ impl Drive {
             }
         };
         let is_incremental = warm::is_incremental(workspace);
-        let profile = sandbox.as_ref().map(|sandbox| sandbox.profile());
         let mut launch = self.launch(workspace, &about, &tmp, sandbox, remote, secrets);
         exec_files.hand_over(&mut launch, checks);
+        let (workspace, spec) = (workspace.clone(), self.live().record().spec);
+        let (checks, noted) = (checks.clone(), about.clone());
+        let note = move || note_begin(&workspace, &spec, &noted, &checks).map_err(io::Error::other);
+        self.hand_over(launch, about, is_incremental, note).await
+    }
+
+    /// Has a supervisor execute the launch, after `note`. After an error nothing was started.
+    pub(super) async fn hand_over(
+        &self,
+        launch: Launch,
+        about: About,
+        is_incremental: bool,
+        note: impl FnOnce() -> io::Result<()> + Send + 'static,
+    ) -> io::Result<(Supervisor, Watch)> {
+        let history = &self.shared().history;
+        let profile = launch.sandbox.as_ref().map(Sandbox::profile);
         self.live().change(|record| {
             record.state = RunState::Running;
             record.started_at = Some(Timestamp::now());
@@ -72,10 +88,8 @@ impl Drive {
         let start = async {
             let watch = self.shared().watcher.watch(&journal, len, extent)?;
             let supervisors = self.shared().supervisors.clone();
-            let (workspace, spec) = (workspace.clone(), self.live().record().spec);
-            let checks = checks.clone();
             let start = move || {
-                note_begin(&workspace, &spec, &about, &checks).map_err(io::Error::other)?;
+                note()?;
                 Supervisor::start(&supervisors, &launch)
             };
             self.replace_supervisor();
@@ -220,21 +234,38 @@ impl Drive {
         }
         if let Some(sandbox) = &sandbox {
             set("HOME", sandbox.home());
+        }
+        Launch {
+            handover: lease
+                .map(|lease| lease.handover)
+                .filter(|_| reach == NetworkAccess::Remote),
+            ..self.launch_in(path, env, sandbox, hidden)
+        }
+    }
+
+    /// The command of the run, with all that is the same for every kind.
+    pub(super) fn launch_in(
+        &self,
+        cwd: &Path,
+        mut env: BTreeMap<String, String>,
+        sandbox: Option<Sandbox>,
+        secrets: Vec<String>,
+    ) -> Launch {
+        let (spec, config) = (self.live().record().spec, &self.shared().config);
+        if let Some(sandbox) = &sandbox {
             let proxy = sandbox.variables();
             env.extend(proxy.map(|(name, value)| (name.to_owned(), value)));
         }
         Launch {
-            secrets: hidden,
-            handover: lease
-                .map(|lease| lease.handover)
-                .filter(|_| reach == NetworkAccess::Remote),
+            secrets,
+            handover: None,
             run: self.live().id(),
             home: self.shared().history.home(self.live().id()),
             env: env.into_iter().collect(),
             sandbox,
             argv: spec.argv,
             stdin: None,
-            cwd: path.to_owned(),
+            cwd: cwd.to_owned(),
             timeout: spec.timeout,
             grace: config.timeouts.grace,
             drain: config.timeouts.drain,

@@ -71,9 +71,12 @@ impl Drive {
         if let Some(reason) = self.live().viewers().reason() {
             record.reason = Some(reason.clone());
         }
-        let place = held
-            .as_ref()
-            .map(|(_, workspace)| workspace.path().to_owned());
+        let place = match &record.spec.step {
+            Some(step) => Some(step.directory.clone()),
+            None => held
+                .as_ref()
+                .map(|(_, workspace)| workspace.path().to_owned()),
+        };
         record.diagnostics = self.diagnose(&ending, place).await;
         let limits = (&self.shared().config.limits, self.shared().run_limits());
         close(&mut record, ending, limits);

@@ -7,8 +7,9 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
+use super::open::Runs;
 use super::reuse::ReuseKey;
-use branchyard_model::{ErrorKind, GroupId, Idempotency, Problem, RunId};
+use branchyard_model::{ErrorKind, GroupId, Idempotency, PipelineId, Problem, RunId};
 
 /// How long a key is remembered.
 const KEPT: SignedDuration = SignedDuration::from_hours(24);
@@ -29,6 +30,62 @@ pub(super) struct Claim {
 pub(super) enum Claimed {
     Run(RunId),
     Group(GroupId),
+    Pipeline(PipelineId),
+}
+
+/// What came of a key that a pipeline is asked for with.
+#[derive(Debug)]
+pub enum PipelineKey {
+    Known(PipelineId),
+    New(NewKey),
+}
+
+/// A key that nothing was started by yet. Requests that come with it meanwhile wait until this is settled or dropped.
+#[derive(Debug)]
+pub struct NewKey {
+    claim: OwnedMutexGuard<Option<Claim>>,
+    pub idempotency: Idempotency,
+}
+
+impl NewKey {
+    /// The key stands for this pipeline from now on.
+    pub fn settle(mut self, pipeline: PipelineId) {
+        *self.claim = Some(Claim {
+            request: self.idempotency.request,
+            of: Claimed::Pipeline(pipeline),
+        });
+    }
+}
+
+/// Looks for the pipeline that a principal started by this key.
+pub async fn claim_for_pipeline(
+    runs: &Runs,
+    principal: &str,
+    key: &str,
+    request: &impl Serialize,
+) -> Result<PipelineKey, Problem> {
+    check_key(key)?;
+    let digest = digest(&runs.inner().reuse_key, request);
+    let claim = runs.inner().keys.claim(principal, key).await;
+    if let Some(known) = &*claim {
+        return match known.of {
+            Claimed::Pipeline(id) if known.request == digest => Ok(PipelineKey::Known(id)),
+            _ => Err(known.reused(key)),
+        };
+    }
+    let idempotency = Idempotency {
+        key: key.to_owned(),
+        request: digest,
+    };
+    Ok(PipelineKey::New(NewKey { claim, idempotency }))
+}
+
+/// Takes note of a key by which an earlier daemon started a pipeline.
+pub fn remember_pipeline(runs: &Runs, principal: &str, known: Idempotency, id: PipelineId) {
+    if id.made_at() >= horizon() {
+        let of = Claimed::Pipeline(id);
+        runs.inner().keys.remember(principal.to_owned(), known, of);
+    }
 }
 
 /// Since when keys count.
@@ -93,6 +150,7 @@ impl Claim {
         match self.of {
             Claimed::Run(run) => run.made_at(),
             Claimed::Group(group) => group.made_at(),
+            Claimed::Pipeline(pipeline) => pipeline.made_at(),
         }
     }
 
@@ -101,6 +159,7 @@ impl Claim {
         let started = match self.of {
             Claimed::Run(run) => format!("run {run}"),
             Claimed::Group(group) => format!("group {group}"),
+            Claimed::Pipeline(pipeline) => format!("pipeline {pipeline}"),
         };
         let detail =
             format!("the key {key:?} was sent before, with another request: it started {started}");

@@ -93,12 +93,17 @@ impl RunsInner {
     pub(super) fn slots_for(&self, kind: RunKind) -> &Slots {
         match kind {
             RunKind::Git => &self.git_slots,
-            RunKind::Make | RunKind::Task | RunKind::Exec | RunKind::Setup => &self.slots,
+            RunKind::Make | RunKind::Task | RunKind::Exec | RunKind::Setup | RunKind::Step => {
+                &self.slots
+            }
         }
     }
 
-    /// `None` where the run's repo is not configured any more.
+    /// `None` where the run's repo is not configured any more, and of a step, which is at work in no workspace.
     pub(super) fn workspace_of(&self, spec: &RunSpec) -> Option<Arc<Workspace>> {
+        if spec.step.is_some() {
+            return None;
+        }
         let repo = self.repos.get(&spec.repo).ok()?;
         Some(self.workspaces.get(&repo, &spec.branch))
     }

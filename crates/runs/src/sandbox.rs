@@ -13,12 +13,16 @@ use serde::{Deserialize, Serialize};
 use super::checks::Checks;
 use super::environment;
 use super::exec::ExecFiles;
+use super::step::StepPlace;
 use branchyard_config::{Config, Destination, RepoConfig};
 use branchyard_git::{Git, worktree_to_read, worktree_to_write};
 use branchyard_model::{ErrorKind, Problem, RunKind, SandboxProfile};
-use branchyard_process::{Containment, Mechanism, Mechanisms, Mount, Sandbox, Shown};
+use branchyard_process::{Containment, Kept, Mechanism, Mechanisms, Mount, Sandbox, Shown};
 use branchyard_workspace::Workspace;
+use branchyard_workspace::repos::Repo;
 
+/// Where steps of pipelines find their worktree, in a directory called after the repo.
+const STEPS_AT: &str = "/yard";
 /// What callers' git commands are contained by: they need no network, for what talks to the remote is another.
 const GIT_PROFILE: SandboxProfile = SandboxProfile::Strict;
 
@@ -167,7 +171,7 @@ impl Sandboxes {
         let (store, path) = (repo.store().path(), workspace.path());
         let (of_yard, [read_only, writable]) = match kind {
             RunKind::Git => (git_mounts(path, checks), Default::default()),
-            RunKind::Make | RunKind::Task | RunKind::Exec | RunKind::Setup => {
+            RunKind::Make | RunKind::Task | RunKind::Exec | RunKind::Setup | RunKind::Step => {
                 (build_mounts(store, path), self.binds(repo.config()))
             }
         };
@@ -184,6 +188,59 @@ impl Sandboxes {
             secret_files: &config.secret_files,
             network: self.network(repo.config()).filter(|_| kind != RunKind::Git),
             tmp_size: config.sandbox.tmp_size.as_u64(),
+            kept: None,
+        };
+        let made = self.containment.sandbox(profile, &shown);
+        made.map(Some).map_err(|why| unavailable(profile, &why))
+    }
+
+    /// Where a step finds its worktree: with a sandbox all worktrees of a repo have one name, so that what a step makes can
+    /// be used in another.
+    pub(super) fn step_directory(&self, repo: &Repo, worktree: &Path) -> Result<PathBuf, Problem> {
+        let profile = self.profile(repo.config(), RunKind::Step)?;
+        // A yard of this name would be covered by it.
+        let is_taken = self.config.workspaces.starts_with(STEPS_AT);
+        if profile == SandboxProfile::None || is_taken {
+            return Ok(worktree.to_owned());
+        }
+        Ok(Path::new(STEPS_AT).join(repo.name().dir().as_str()))
+    }
+
+    /// The sandbox of a step that is about to start; `None` where it has none.
+    pub(super) fn of_step(
+        &self,
+        repo: &Repo,
+        place: &StepPlace,
+    ) -> Result<Option<Sandbox>, Problem> {
+        let config = &self.config;
+        let profile = self.profile(repo.config(), RunKind::Step)?;
+        if profile == SandboxProfile::None {
+            return Ok(None);
+        }
+        let directory = self.step_directory(repo, &place.worktree)?;
+        let mut of_yard = vec![
+            Mount::ReadOnly(repo.store().path().to_owned()),
+            Mount::Writable(place.files.clone()),
+        ];
+        of_yard.extend(place.script.clone().map(Mount::ReadOnly));
+        let [read_only, writable] = self.binds(repo.config());
+        let declared = environment::declared(config, repo.config());
+        let cwd = directory.join(&place.working_directory);
+        let shown = Shown {
+            workspaces: &config.workspaces,
+            of_yard: &of_yard,
+            cwd: &cwd,
+            home: declared.get("HOME").map(Path::new),
+            read_only: &read_only,
+            writable: &writable,
+            secret_files: &config.secret_files,
+            network: self.network(repo.config()),
+            tmp_size: config.sandbox.tmp_size.as_u64(),
+            kept: Some(Kept {
+                home: &place.home,
+                tmp: &place.tmp,
+                worktree: (&place.worktree, &directory),
+            }),
         };
         let made = self.containment.sandbox(profile, &shown);
         made.map(Some).map_err(|why| unavailable(profile, &why))

@@ -170,7 +170,7 @@ pub(super) fn hidden(secrets: &Secrets, workspace: &Workspace) -> Result<Vec<Str
 
 /// What a build might come upon without being given it: the other secrets of its repo, and what stands in
 /// the daemon's environment.
-fn within_reach(secrets: &Secrets, repo: &RepoName) -> Vec<String> {
+pub(super) fn within_reach(secrets: &Secrets, repo: &RepoName) -> Vec<String> {
     let of_repo = secrets.of_repo(repo);
     let of_repo: BTreeMap<_, _> = of_repo
         .map(|(_, _, secret)| (secret.name(), secret))
@@ -223,7 +223,7 @@ fn given<'a>(
     let called = match spec.kind {
         RunKind::Make => Some(MAKE),
         RunKind::Task => spec.task.as_deref(),
-        RunKind::Git | RunKind::Exec | RunKind::Setup => None,
+        RunKind::Git | RunKind::Exec | RunKind::Setup | RunKind::Step => None,
     };
     let of_repo = secrets.of_repo(&spec.repo);
     of_repo.filter_map(move |(run, variable, secret)| {

@@ -285,6 +285,7 @@ fn spec(drive: &Drive, command: &Task) -> RunSpec {
         on_disconnect: OnDisconnect::Continue,
         author: None,
         group: None,
+        step: None,
         ..of
     }
 }

@@ -45,7 +45,7 @@ pub(super) fn of(
             principal.require(Scope::BuildRun)?;
             (task_argv(repo, task, args)?, None, Checks::default())
         }
-        RunKind::Setup => return Err(not_by_itself()),
+        RunKind::Setup | RunKind::Step => return Err(not_by_itself(kind)),
         RunKind::Exec => {
             let exec = exec::command(&config.code, (repo, branch), body, args, principal)?;
             code_sha256 = exec.code_sha256;
@@ -75,6 +75,7 @@ pub(super) fn of(
         principal: principal.name().to_owned(),
         author: principal.author().cloned(),
         group: None,
+        step: None,
     };
     secrets::check(&config.secrets, own, &spec)?;
     Ok((spec, checks))

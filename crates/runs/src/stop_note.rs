@@ -6,14 +6,14 @@ use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-use branchyard_runtime::disk::write_private;
+use branchyard_runtime::disk::{if_there, write_private};
 
 const NOTE: &str = "cancel";
 /// Says the same without a reason, and takes no room: the sticky bit of the directory, which nothing else uses there. On
 /// a full disk the run that fills it must be stopped all the more.
 const BARE: u32 = 0o1000;
 
-pub(super) fn write(home: &Path, reason: &str) -> io::Result<()> {
+pub fn write(home: &Path, reason: &str) -> io::Result<()> {
     let Err(error) = write_private(&home.join(NOTE), reason.as_bytes()) else {
         return Ok(());
     };
@@ -23,11 +23,21 @@ pub(super) fn write(home: &Path, reason: &str) -> io::Result<()> {
 }
 
 /// Why it is to stop, where that was promised.
-pub(super) fn read(home: &Path) -> Option<String> {
+pub fn read(home: &Path) -> Option<String> {
     let is_bare = || fs::metadata(home).is_ok_and(|meta| meta.mode() & BARE != 0);
     fs::read_to_string(home.join(NOTE))
         .ok()
         .or_else(|| is_bare().then(|| "cancelled".to_owned()))
+}
+
+/// Takes the note back.
+pub fn remove(home: &Path) -> io::Result<()> {
+    if_there(fs::remove_file(home.join(NOTE)))?;
+    let mode = fs::metadata(home)?.mode();
+    match mode & BARE {
+        0 => Ok(()),
+        _ => fs::set_permissions(home, Permissions::from_mode(mode & !BARE)),
+    }
 }
 
 #[cfg(test)]

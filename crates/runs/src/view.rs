@@ -21,11 +21,7 @@ pub struct View {
 }
 
 impl View {
-    pub(super) fn of_live(
-        journal: PathBuf,
-        extent: &watch::Receiver<Extent>,
-        viewers: &Viewers,
-    ) -> Self {
+    pub fn of_live(journal: PathBuf, extent: &watch::Receiver<Extent>, viewers: &Viewers) -> Self {
         Self {
             stage: viewers.stage(),
             viewers: Some(viewers.clone()),
@@ -34,7 +30,7 @@ impl View {
         }
     }
 
-    pub(super) fn of_ended(journal: PathBuf) -> Result<Self, Problem> {
+    pub fn of_ended(journal: PathBuf) -> Result<Self, Problem> {
         // An ended journal is whole: a torn tail was cut when its run was given an end.
         let len = length(&journal).map_err(|error| unreadable(&error))?;
         let (_, extent) = watch::channel(Extent { len, closed: true });

@@ -47,7 +47,7 @@ pub struct ViewerGuard {
 }
 
 impl Viewers {
-    pub(super) fn new(on_disconnect: OnDisconnect, grace: Duration, tasks: TaskTracker) -> Self {
+    pub fn new(on_disconnect: OnDisconnect, grace: Duration, tasks: TaskTracker) -> Self {
         Self(Arc::new(Inner {
             state: Mutex::new(ViewersState {
                 viewers: 0,
@@ -92,16 +92,16 @@ impl Viewers {
         self.0.stop.cancel();
     }
 
-    pub(super) fn reason(&self) -> Option<&String> {
+    pub fn reason(&self) -> Option<&String> {
         self.0.reason.get()
     }
 
-    pub(super) fn is_stopped(&self) -> bool {
+    pub fn is_stopped(&self) -> bool {
         self.0.stop.is_cancelled()
     }
 
     /// Returns when it is to stop.
-    pub(super) async fn stopped(&self) {
+    pub async fn stopped(&self) {
         self.0.stop.cancelled().await;
     }
 
@@ -110,8 +110,13 @@ impl Viewers {
         self.0.state.lock().on_disconnect = OnDisconnect::Continue;
     }
 
+    /// Returns when it has ended.
+    pub async fn closed(&self) {
+        self.0.over.cancelled().await;
+    }
+
     /// It has ended.
-    pub(super) fn close(&self) {
+    pub fn close(&self) {
         self.0.over.cancel();
     }
 

@@ -23,8 +23,9 @@ pub(super) enum RequestKind {
         task: String,
     },
     Exec,
-    /// It was asked for by no caller.
+    /// Neither was asked for by a caller.
     Setup,
+    Step,
 }
 
 impl From<RunRequest> for Written {
@@ -42,16 +43,25 @@ impl From<RunRequest> for Written {
                 },
                 RunKind::Exec => RequestKind::Exec,
                 RunKind::Setup => RequestKind::Setup,
+                RunKind::Step => RequestKind::Step,
             },
             request: body,
         }
     }
 }
 
-/// A set-up is no request of anyone's.
-pub(super) fn not_by_itself() -> Problem {
-    let detail = "a set-up is run for the run that needs it, and not by itself";
-    Problem::unprocessable("run", detail).help("run that one again")
+/// No caller asks for a set-up or a step.
+pub(super) fn not_by_itself(kind: RunKind) -> Problem {
+    match kind {
+        RunKind::Step => {
+            let detail = "a step is run for its pipeline, and not by itself";
+            Problem::unprocessable("run", detail).help("retry the pipeline that `step` names")
+        }
+        _ => {
+            let detail = "a set-up is run for the run that needs it, and not by itself";
+            Problem::unprocessable("run", detail).help("run that one again")
+        }
+    }
 }
 
 impl TryFrom<Written> for RunRequest {
@@ -62,7 +72,8 @@ impl TryFrom<Written> for RunRequest {
             RequestKind::Git { .. } => written.request.git(),
             RequestKind::Task { .. } => written.request.task(),
             RequestKind::Exec => written.request.exec(),
-            RequestKind::Setup => Err(not_by_itself()),
+            RequestKind::Setup => Err(not_by_itself(RunKind::Setup)),
+            RequestKind::Step => Err(not_by_itself(RunKind::Step)),
         }
     }
 }

@@ -38,6 +38,7 @@ pub(super) fn record() -> RunRecord {
         on_disconnect: OnDisconnect::Cancel,
         principal: "me".to_owned(),
         group: None,
+        step: None,
     };
     let mut record = RunRecord::new(RunId::new(), spec);
     record.state = RunState::Ended(EndState::Succeeded);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::host_inodes::LEFT_TO_INIT;
 use super::system::System;
-use super::{Mount, Sandbox, Shown};
+use super::{Kept, Mount, Sandbox, Shown};
 use branchyard_config::exposes;
 use branchyard_model::SandboxProfile;
 
@@ -24,6 +24,9 @@ impl Sandbox {
         if shown.network.is_some() {
             plan.add(&["--unshare-net"]);
         }
+        if let Some(kept) = shown.kept {
+            plan.add(&["--bind", text(&real(kept.tmp)?)?, TMP]);
+        }
         let workspaces = real(shown.workspaces)?;
         let home = plan.private_home(shown.home, &workspaces);
         plan.places(shown, &home, &workspaces)?;
@@ -32,6 +35,10 @@ impl Sandbox {
         for mount in shown.of_yard {
             plan.mount(mount)?;
         }
+        let cwd = match shown.kept {
+            Some(kept) => plan.worktree(kept, shown.cwd)?,
+            None => real(shown.cwd)?,
+        };
         plan.mask(shown.secret_files)?;
         plan.add(&["--remount-ro", text(&workspaces)?]);
         plan.end();
@@ -40,7 +47,7 @@ impl Sandbox {
             program: system.bubblewrap().to_owned(),
             options: plan.options,
             writable: plan.writable,
-            cwd: real(shown.cwd)?,
+            cwd,
             home,
             network: shown.network.map(<[_]>::to_vec),
         })
@@ -154,6 +161,17 @@ impl SandboxPlan {
         home.map_or_else(|| PathBuf::from(OTHER_HOME), Path::to_owned)
     }
 
+    /// The worktree under its name inside; its link to the store can be read alone. Returns where the command starts.
+    fn worktree(&mut self, kept: Kept<'_>, cwd: &Path) -> Result<PathBuf, String> {
+        let (from, to) = kept.worktree;
+        let from = real(from)?;
+        self.add(&["--bind", text(&from)?, text(to)?]);
+        let (link, inside) = (from.join(".git"), to.join(".git"));
+        self.add(&["--ro-bind", text(&link)?, text(&inside)?]);
+        self.writable.push(to.to_owned());
+        Ok(cwd.to_owned())
+    }
+
     /// The home and the operator's binds, what is above before what is below it.
     fn places(&mut self, shown: &Shown<'_>, home: &Path, workspaces: &Path) -> Result<(), String> {
         let read_only = shown.read_only.iter().map(|path| (path, "--ro-bind"));
@@ -168,7 +186,10 @@ impl SandboxPlan {
         for (path, how) in above {
             self.show(path, how, shown, workspaces)?;
         }
-        self.private(home, "0700");
+        match shown.kept {
+            Some(kept) => self.add(&["--bind", text(&real(kept.home)?)?, text(home)?]),
+            None => self.private(home, "0700"),
+        }
         self.writable.push(home.to_owned());
         for (path, how) in below {
             self.show(path, how, shown, workspaces)?;
@@ -286,6 +307,7 @@ mod tests {
             secret_files: &secret_files,
             network: None,
             tmp_size: 1,
+            kept: None,
         };
         let system = System::look("/usr/bin/bwrap".into(), true);
         Sandbox::plan(&system, SandboxProfile::Standard, &shown)

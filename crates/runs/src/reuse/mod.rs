@@ -23,7 +23,9 @@ use self::inputs::Inputs;
 pub(super) use self::key::ReuseKey;
 use self::replay::Earlier;
 pub(super) use self::replay::pieces_in;
-pub(super) use self::toolchain::{ProgramIdentity, identity, versions as tool_versions};
+pub(super) use self::toolchain::{
+    ProgramIdentity, ask as ask_tool, identity, versions as tool_versions,
+};
 use super::drive::{Drive, Held};
 use super::ending::Ending;
 use super::environment;

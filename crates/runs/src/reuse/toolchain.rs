@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use branchyard_config::Tool;
-use branchyard_process::{Timeouts, capture, find_program, plain_command};
+use branchyard_process::{Captured, Timeouts, capture, find_program, plain_command};
 
 /// How long a tool may take to tell its version.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -34,28 +34,34 @@ pub(crate) async fn versions(
 ) -> Result<Vec<String>, String> {
     let mut said = Vec::with_capacity(tools.len());
     for tool in tools {
-        let mut command = plain_command(&tool.argv()[0], Path::new("/"));
-        command.args(&tool.argv()[1..]).envs(env);
-        let timeouts = Timeouts {
-            total: Some(PATIENCE),
-            stall: None,
-        };
-        let words = tool.argv().join(" ");
-        let captured = capture(command, timeouts, None, MOST, |_| {})
-            .await
-            .map_err(|error| format!("`{words}` of its toolchain failed: {error}"))?;
-        if !captured.status.success() || captured.truncated {
-            return Err(format!(
-                "`{words}` of its toolchain ended with {}",
-                captured.status
-            ));
-        }
+        let (words, captured) = (tool.argv().join(" "), ask(tool, env).await?);
         said.push(format!(
             "{words}\n{:?}\n{:?}",
             captured.stdout, captured.stderr
         ));
     }
     Ok(said)
+}
+
+/// What a tool prints.
+pub(crate) async fn ask(tool: &Tool, env: &BTreeMap<String, String>) -> Result<Captured, String> {
+    let mut command = plain_command(&tool.argv()[0], Path::new("/"));
+    command.args(&tool.argv()[1..]).envs(env);
+    let timeouts = Timeouts {
+        total: Some(PATIENCE),
+        stall: None,
+    };
+    let words = tool.argv().join(" ");
+    let captured = capture(command, timeouts, None, MOST, |_| {})
+        .await
+        .map_err(|error| format!("`{words}` of its toolchain failed: {error}"))?;
+    if !captured.status.success() || captured.truncated {
+        return Err(format!(
+            "`{words}` of its toolchain ended with {}",
+            captured.status
+        ));
+    }
+    Ok(captured)
 }
 
 /// The file of a program that is found by its name. One that is named by a path in the workspace is part

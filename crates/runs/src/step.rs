@@ -1,0 +1,286 @@
+//! Steps of pipelines: runs in a scratch worktree, under an id that the pipeline wrote down before. The pipeline holds the
+//! worktree and the slot; nobody else waits for either.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::drive::{Drive, task_failed};
+use super::ending::Ending;
+use super::environment;
+use super::history::Asked;
+use super::live::Live;
+use super::meter::users_of;
+use super::open::{Runs, draining};
+use super::parallel::share_of;
+use super::request::RunBody;
+use super::secrets::within_reach;
+use super::slots::Slot;
+use super::start::not_recorded;
+use super::written::{RequestKind, Written};
+use crate::{launch, reuse};
+use branchyard_config::Tool;
+use branchyard_git::CredentialLease;
+use branchyard_journal::Watch;
+use branchyard_model::{
+    About, BranchName, CommitId, OnDisconnect, Problem, RunId, RunKind, RunRecord, RunSpec, StepOf,
+    SyncMode, slug,
+};
+use branchyard_process::{SANDBOX_TMP, Supervisor};
+use branchyard_workspace::repos::Repo;
+
+/// A command of a step, ready to be started. It may hold secrets, hence no `Debug`.
+pub struct StepRequest {
+    pub run_id: RunId,
+    pub repo: Arc<Repo>,
+    pub branch: BranchName,
+    /// The commit that the worktree is at, and its tree.
+    pub commit: CommitId,
+    pub tree: CommitId,
+    pub step: StepOf,
+    pub argv: Vec<String>,
+    /// Over what every run of the repo has.
+    pub env: BTreeMap<String, String>,
+    /// Directories that come before those of `PATH`.
+    pub search: Vec<String>,
+    pub timeout: Duration,
+    /// Whether other steps run beside it.
+    pub background: bool,
+    /// Who asked for the pipeline, and by whose limits it counts.
+    pub principal: String,
+    pub account: String,
+    pub place: StepPlace,
+    /// What must not be seen in the output.
+    pub hidden: Vec<String>,
+}
+
+/// Where a step works. The steps of a job have all of it in common but the script.
+#[derive(Debug, Clone)]
+pub struct StepPlace {
+    pub worktree: PathBuf,
+    pub home: PathBuf,
+    pub tmp: PathBuf,
+    /// Where it writes what it has to say to the steps after it.
+    pub files: PathBuf,
+    pub script: Option<PathBuf>,
+    /// Within the worktree.
+    pub working_directory: PathBuf,
+}
+
+/// What is known of a step's run.
+#[derive(Debug)]
+pub enum StepRun {
+    NeverStarted,
+    Live(Arc<Live>),
+    Ended(Box<RunRecord>),
+}
+
+/// The slot of a job: its steps execute in it, one after another.
+#[derive(Debug)]
+pub struct JobSlot(#[expect(dead_code, reason = "held until dropped")] Slot);
+
+/// Waits for the slot of a job, in turn with the runs of all others.
+pub async fn take_job_slot(
+    runs: &Runs,
+    principal: &str,
+    repo: &Repo,
+    on_wait: impl FnMut(usize),
+) -> JobSlot {
+    let slots = &runs.inner().slots;
+    let most = most_jobs(runs, repo);
+    JobSlot(slots.take(principal, repo.name(), most, on_wait).await)
+}
+
+/// The slot of a job that an earlier daemon had begun.
+pub fn occupy_job_slot(runs: &Runs, principal: &str, repo: &Repo) -> JobSlot {
+    JobSlot(runs.inner().slots.occupy(principal, repo.name()))
+}
+
+/// How many jobs and other runs of the repo execute at the same time.
+pub fn most_jobs(runs: &Runs, repo: &Repo) -> usize {
+    let of_all = runs.inner().config.limits.max_concurrent_runs_per_repo;
+    repo.config().max_concurrent_runs.unwrap_or(of_all)
+}
+
+/// Where a step finds its worktree.
+pub fn step_directory(runs: &Runs, repo: &Repo, worktree: &Path) -> Result<PathBuf, Problem> {
+    runs.inner().sandboxes.step_directory(repo, worktree)
+}
+
+/// Whether steps of the repo can be run here: their sandbox can be had.
+pub fn check_steps(runs: &Runs, repo: &Repo) -> Result<(), Problem> {
+    let checked = runs.inner().sandboxes.check(repo.config(), RunKind::Step);
+    checked.map(drop)
+}
+
+/// What a step has in its environment, before what its workflow says.
+fn declared_for_steps(runs: &Runs, repo: &Repo) -> BTreeMap<String, String> {
+    environment::declared(&runs.inner().config, repo.config())
+}
+
+/// What a program on the path of the steps says of its version; or why it says nothing.
+pub async fn tool_version(
+    runs: &Runs,
+    repo: &Repo,
+    program: &str,
+    option: &str,
+) -> Result<String, String> {
+    let tool = Tool::try_from(vec![program.to_owned(), option.to_owned()])?;
+    let env = declared_for_steps(runs, repo);
+    let captured = reuse::ask_tool(&tool, &env).await?;
+    let said = [captured.stdout, captured.stderr].concat();
+    Ok(String::from_utf8_lossy(&said).into_owned())
+}
+
+/// What has become of a step's run.
+pub fn step_run(runs: &Runs, id: RunId) -> StepRun {
+    if let Some(live) = runs.live(id) {
+        return StepRun::Live(live);
+    }
+    match runs.inner().history.load(id) {
+        Some(record) => StepRun::Ended(Box::new(record)),
+        None => StepRun::NeverStarted,
+    }
+}
+
+/// Starts the run of a step. The caller holds its worktree and a slot until it has ended.
+pub fn start_step(runs: &Runs, request: StepRequest) -> Result<Arc<Live>, Problem> {
+    if runs.is_draining() {
+        return Err(draining());
+    }
+    runs.inner().margin.check()?;
+    check_steps(runs, &request.repo)?;
+    let record = RunRecord::new(request.run_id, spec(&request));
+    let mut shown = record.clone();
+    shown.hide_env();
+    let asked = Asked {
+        written: Written {
+            action: RequestKind::Step,
+            request: RunBody::default(),
+        },
+        checks: Default::default(),
+        spec: Some(shown.spec),
+        account: Some(request.account.clone()),
+        dropped_env: BTreeMap::new(),
+        dropped_stdin: false,
+    };
+    let account = request.account.clone();
+    let users = users_of(&account, &record.spec.repo, &record.spec.branch);
+    let (live, drive) = launch::begin(runs, record, &asked, account)
+        .map_err(|error| runs.inner().margin.judge(not_recorded(&error)))?;
+    runs.inner().usage.count_run(&users);
+    runs.inner().tasks.spawn(async move {
+        let worker = {
+            let drive = drive.clone();
+            tokio::spawn(async move { run_step(&drive, request).await })
+        };
+        // It ends on every path, a defect of ours included.
+        let ending = worker
+            .await
+            .unwrap_or_else(|error| Some(task_failed(&error)));
+        drive.close(ending, None).await;
+    });
+    Ok(live)
+}
+
+fn spec(request: &StepRequest) -> RunSpec {
+    RunSpec {
+        kind: RunKind::Step,
+        repo: request.repo.name().clone(),
+        branch: request.branch.clone(),
+        task: None,
+        argv: request.argv.clone(),
+        code_sha256: None,
+        asked_argv: None,
+        env: request.env.clone(),
+        timeout: request.timeout,
+        background: request.background,
+        ready: None,
+        test: None,
+        sync: SyncMode::None,
+        clean: false,
+        cold: false,
+        without_setup: true,
+        stale: true,
+        reuse: false,
+        on_disconnect: OnDisconnect::Continue,
+        principal: request.principal.clone(),
+        author: None,
+        group: None,
+        step: Some(request.step.clone()),
+    }
+}
+
+async fn run_step(drive: &Drive, request: StepRequest) -> Option<Ending> {
+    let begun = tokio::select! {
+        biased;
+        () = drive.live().viewers().stopped() => return Some(Ending::CancelledBeforeStart),
+        () = drive.live().leaving().cancelled() => return None,
+        begun = begin(drive, request) => begun,
+    };
+    match begun {
+        Ok((supervisor, watch)) => drive.attend(supervisor, Some(watch)).await,
+        Err(problem) => Some(Ending::Refused(problem)),
+    }
+}
+
+async fn begin(drive: &Drive, request: StepRequest) -> Result<(Supervisor, Watch), Problem> {
+    let (shared, repo) = (drive.shared(), &request.repo);
+    let config = &shared.config;
+    let sandbox = shared.sandboxes.of_step(repo, &request.place)?;
+    let lease = match repo.git().lease() {
+        Ok(lease) => lease,
+        Err(error) => {
+            tracing::warn!(repo = %repo.name(), %error, "a run's output is not searched for the token");
+            None
+        }
+    };
+    let token = lease.as_ref().map(|lease: &CredentialLease| &lease.token);
+    let mut hidden = environment::secrets(config, repo.config(), &request.env, token);
+    hidden.extend(within_reach(&config.secrets, repo.name()));
+    hidden.extend(request.hidden);
+    let mut env = BTreeMap::from(environment::job_counts(&share_of(drive).to_string()));
+    env.extend(environment::declared(config, repo.config()));
+    for (name, value) in [
+        ("BRANCHYARD_REPO", repo.name().to_string()),
+        ("BRANCHYARD_BRANCH", request.branch.to_string()),
+        ("BRANCHYARD_COMMIT", request.commit.to_string()),
+        ("BRANCHYARD_SLUG", slug(repo.name(), &request.branch)),
+    ] {
+        env.insert(name.to_owned(), value);
+    }
+    let (home, tmp) = match &sandbox {
+        Some(sandbox) => (sandbox.home(), Path::new(SANDBOX_TMP)),
+        None => (&*request.place.home, &*request.place.tmp),
+    };
+    for (name, path) in [("HOME", home), ("TMPDIR", tmp)] {
+        env.insert(name.to_owned(), path.to_string_lossy().into_owned());
+    }
+    env.extend(request.env);
+    if !request.search.is_empty() {
+        let path = env.entry("PATH".to_owned()).or_default();
+        *path = format!("{}:{path}", request.search.join(":"));
+    }
+    let cwd = match sandbox {
+        // Inside it starts where it should; outside there need not be such a directory.
+        Some(_) => request.place.worktree.clone(),
+        None => request
+            .place
+            .worktree
+            .join(&request.place.working_directory),
+    };
+    let launch = drive.launch_in(&cwd, env, sandbox, hidden);
+    let about = About {
+        commit: request.commit,
+        tree: request.tree,
+        dirty: None,
+        ahead: 0,
+        behind: 0,
+        fetched_at: None,
+        stale: false,
+    };
+    let started = drive.hand_over(launch, about, false, || Ok::<_, io::Error>(()));
+    started.await.map_err(|error| drive.not_started(&error))
+}
