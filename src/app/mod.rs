@@ -11,6 +11,7 @@ pub mod inconsistencies;
 pub mod inspect;
 pub mod load;
 mod machine;
+pub mod pipelines;
 pub mod reaper;
 pub mod repos;
 pub mod runs;
@@ -30,6 +31,7 @@ use branchyard_auth::{Auth, Limiter, Principal, Tickets, Tokens};
 use branchyard_config::Config;
 use branchyard_db::security_db::audit::Audit;
 use branchyard_model::Problem;
+use branchyard_pipelines::Pipelines;
 use branchyard_runs::Runs;
 use branchyard_runtime::background::Loops;
 use branchyard_runtime::disk::DiskGuard;
@@ -70,6 +72,7 @@ pub struct Parts {
     pub workspaces: Arc<Workspaces>,
     pub reaper: Arc<Reaper>,
     pub runs: Runs,
+    pub pipelines: Pipelines,
     pub margin: DiskGuard,
     pub loops: Loops,
     /// What was amiss on disk, and was mended before anyone was served.

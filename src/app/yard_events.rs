@@ -87,7 +87,10 @@ pub(super) fn read_queue(app: &AuthorizedApp) -> Queue {
 fn is_for(principal: &Principal, change: &YardChange) -> bool {
     let may = |right| principal.rights().contains(right);
     let is_allowed = match change {
-        YardChange::Workspace(_) | YardChange::Run(_) | YardChange::Repo(_) => true,
+        YardChange::Workspace(_)
+        | YardChange::Run(_)
+        | YardChange::Repo(_)
+        | YardChange::Pipeline(_) => true,
         YardChange::Salvage(_) => may(Scope::GitRead),
         YardChange::Reap(_) | YardChange::Maintenance(_) => may(Scope::Ops),
     };

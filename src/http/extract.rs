@@ -11,7 +11,9 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use super::problem::{HttpResult, ProblemResponse};
 use crate::app::{App, AuthorizedApp};
 use branchyard_auth::{Principal, unauthorized};
-use branchyard_model::{BranchName, ErrorKind, GroupId, Problem, RepoName, RunId, SalvageId};
+use branchyard_model::{
+    BranchName, ErrorKind, GroupId, PipelineId, Problem, RepoName, RunId, SalvageId,
+};
 
 /// The parts of the path that are in braces, in their order.
 pub(super) struct At<T>(pub(super) T);
@@ -20,6 +22,7 @@ pub(super) type RepoAt = At<RepoName>;
 pub(super) type BranchAt = At<(RepoName, BranchName)>;
 pub(super) type RunAt = At<RunId>;
 pub(super) type GroupAt = At<GroupId>;
+pub(super) type PipelineAt = At<PipelineId>;
 pub(super) type SalvageAt = At<SalvageId>;
 
 /// A JSON body; an empty one is `{}`.
@@ -46,6 +49,7 @@ fn check(name: &str, text: &str) -> Result<(), Problem> {
         "branch" => BranchName::parse(text).map(drop),
         "run" => RunId::parse(text).map(drop),
         "group" => GroupId::parse(text).map(drop),
+        "pipeline" => PipelineId::parse(text).map(drop),
         "salvage" => SalvageId::parse(text).map(drop),
         _ => Ok(()),
     }

@@ -19,6 +19,7 @@ mod negotiate;
 mod oauth;
 mod openapi;
 mod page;
+mod pipelines;
 mod problem;
 mod range;
 mod raw;

@@ -4,8 +4,8 @@ use axum::routing::MethodRouter;
 
 use super::route::{Access, Route, Section};
 use super::{
-    agents, audit, branches, events, files, groups, health, log, oauth, openapi, page, raw, repos,
-    runs, salvage, session, streams, tokens, upkeep, verbs,
+    agents, audit, branches, events, files, groups, health, log, oauth, openapi, page, pipelines,
+    raw, repos, runs, salvage, session, streams, tokens, upkeep, verbs,
 };
 use crate::app::App;
 
@@ -54,6 +54,11 @@ pub(super) fn all(mcp: MethodRouter<App>) -> Vec<Section> {
             "Groups",
             "One command on many branches.",
             [groups::routes()],
+        ),
+        section(
+            "Pipelines",
+            "What a workflow file makes of a commit: jobs in scratch worktrees.",
+            [pipelines::routes()],
         ),
         section(
             "Upkeep",

@@ -34,7 +34,7 @@ pub(super) const LAST_EVENT_ID: Header = (
     "The `id` of the last event that was seen: what follows it is sent. `0` is the start.",
     text,
 );
-const IDEMPOTENCY_KEY: Header = (
+pub(super) const IDEMPOTENCY_KEY: Header = (
     "Idempotency-Key",
     "Makes it safe to ask again: for 24 hours the same key finds the same run.",
     || json!({ "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$" }),

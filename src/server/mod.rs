@@ -32,6 +32,7 @@ use crate::app::{App, Parts, reconcile};
 use branchyard_auth::{Auth, Jwts, Limiter, Tickets, Tokens};
 use branchyard_config::Config;
 use branchyard_git::isolate_libgit2;
+use branchyard_pipelines::{PipelineParts, Pipelines};
 use branchyard_runs::{OnDisk, Runs, SandboxReport};
 use branchyard_runtime::background::{Background, Loops};
 use branchyard_runtime::clock::SteadyClock;
@@ -168,12 +169,27 @@ impl Server {
                 margin: margin.clone(),
                 trash: trash.clone(),
                 is_copy: identity.is_copy(),
-                clock,
+                clock: clock.clone(),
             },
             program,
         )
         .await
         .context("failed to open the runs on disk")?;
+        let pipelines = Pipelines::open(PipelineParts {
+            config: config.clone(),
+            repos: repos.clone(),
+            workspaces: workspaces.clone(),
+            runs: runs.clone(),
+            margin: margin.clone(),
+            trash: trash.clone(),
+            background: Background {
+                tasks: tasks.clone(),
+                loops: loops.clone(),
+            },
+            clock: clock.clone(),
+            is_copy: identity.is_copy(),
+        })
+        .context("failed to open the pipelines on disk")?;
         identity
             .save(&state, &margin)
             .context("failed to write down which yard this is")?;
@@ -204,6 +220,7 @@ impl Server {
             workspaces,
             reaper,
             runs,
+            pipelines,
             margin,
             loops,
             mended_at_start,
@@ -328,6 +345,8 @@ async fn drain(yard: &Parts, hurry: impl Future<Output = ()>) {
             "leaving: what runs goes on without the daemon, and the next one takes it back"
         );
     }
+    // Before its steps are left, or a pipeline would take them for lost.
+    yard.pipelines.leave();
     if timeout(LAST_WORDS, runs.leave()).await.is_err() {
         tracing::error!("some runs could not be left in order");
     }

@@ -1,10 +1,12 @@
 //! How commits stand to each other, and what lies in the place of what they hold.
 
+use std::io;
 use std::path::Path;
 
 use git2::{ObjectType, Tree};
 
-use crate::{Error, ObjectId, Repository, is_submodule};
+use crate::{Error, ObjectId, Repository, commit_id, is_submodule};
+use branchyard_model::CommitId;
 
 pub fn has_commit(repo: &Repository, id: ObjectId) -> bool {
     repo.git2().find_commit(id.git2()).is_ok()
@@ -31,11 +33,12 @@ pub fn is_published(repo: &Repository, commit: ObjectId) -> Result<bool, Error> 
 }
 
 /// The files of a commit.
-pub struct CommitTree<'repo>(Tree<'repo>);
+pub struct CommitTree<'repo>(Tree<'repo>, &'repo git2::Repository);
 
 impl<'repo> CommitTree<'repo> {
     pub fn of(repo: &'repo Repository, commit: ObjectId) -> Result<Self, Error> {
-        Ok(Self(repo.git2().find_commit(commit.git2())?.tree()?))
+        let tree = repo.git2().find_commit(commit.git2())?.tree()?;
+        Ok(Self(tree, repo.git2()))
     }
 
     /// Whether what lies at `path` would have to make way for it.
@@ -46,6 +49,43 @@ impl<'repo> CommitTree<'repo> {
                     .get_path(dir)
                     .is_ok_and(|entry| entry.kind() == Some(ObjectType::Blob))
             })
+    }
+
+    pub fn id(&self) -> Result<CommitId, Error> {
+        Ok(commit_id(ObjectId::of(self.0.id()))?)
+    }
+
+    /// The content of a regular file; none where there is no such file. An error if it has more than `most` bytes.
+    pub fn read(&self, path: &Path, most: usize) -> Result<Option<Vec<u8>>, Error> {
+        let Ok(entry) = self.0.get_path(path) else {
+            return Ok(None);
+        };
+        let is_file = matches!(entry.filemode(), 0o100_644 | 0o100_755 | 0o100_664);
+        if entry.kind() != Some(ObjectType::Blob) || !is_file {
+            return Ok(None);
+        }
+        let (size, _) = self.1.odb()?.read_header(entry.id())?;
+        if size > most {
+            let why = format!("{} has {size} bytes; {most} is the most", path.display());
+            return Err(Error::io("read a file of a commit")(io::Error::other(why)));
+        }
+        Ok(Some(self.1.find_blob(entry.id())?.content().to_owned()))
+    }
+
+    /// The names of the files in a directory, sorted as git has them; none where there is no such directory.
+    pub fn names_in(&self, dir: &Path) -> Result<Vec<String>, Error> {
+        let Ok(entry) = self.0.get_path(dir) else {
+            return Ok(Vec::new());
+        };
+        let Ok(tree) = self.1.find_tree(entry.id()) else {
+            return Ok(Vec::new());
+        };
+        let files = tree
+            .iter()
+            .filter(|entry| entry.kind() == Some(ObjectType::Blob));
+        Ok(files
+            .filter_map(|entry| Some(entry.name().ok()?.to_owned()))
+            .collect())
     }
 
     pub fn has_submodule(&self, path: &Path) -> bool {

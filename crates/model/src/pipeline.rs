@@ -109,6 +109,8 @@ pub struct PipelineRecord {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
     pub created_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retried_at: Option<Timestamp>,
     #[serde(default)]
     pub ended_at: Option<Timestamp>,
     /// From the request, or the retry, to the end.
@@ -270,6 +272,11 @@ impl StepState {
 }
 
 impl PipelineRecord {
+    /// When this attempt at it began.
+    pub fn attempt_began(&self) -> Timestamp {
+        self.retried_at.unwrap_or(self.created_at)
+    }
+
     /// The record as others may see it.
     #[must_use]
     pub fn shown(mut self) -> Self {

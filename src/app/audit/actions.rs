@@ -5,7 +5,7 @@ use crate::app::verbs::{Verb, VerbFamily};
 use branchyard_db::security_db::audit::{EXPIRED, MISSING};
 
 /// Besides [`of_verb`]; looks have none, for only the refused ones are recorded.
-pub const ACTIONS: [&str; 35] = [
+pub const ACTIONS: [&str; 38] = [
     "make",
     "task",
     "test",
@@ -15,6 +15,9 @@ pub const ACTIONS: [&str; 35] = [
     "git",
     "group.start",
     "group.cancel",
+    "pipeline.start",
+    "pipeline.cancel",
+    "pipeline.retry",
     "run.rerun",
     "run.cancel",
     "branch.prepare",

@@ -7,7 +7,7 @@ use crate::app::Queue;
 use crate::http::route::{Schemas, Shape, of};
 use branchyard_model::{BranchName, Event, RunId};
 use branchyard_runtime::yard_events::{
-    MaintenanceEvent, Reaped, RepoEvent, RunEvent, SalvageEvent, WorkspaceEvent,
+    MaintenanceEvent, PipelineEvent, Reaped, RepoEvent, RunEvent, SalvageEvent, WorkspaceEvent,
 };
 
 pub(in crate::http) fn of_runs(schemas: &mut Schemas) -> Value {
@@ -28,6 +28,7 @@ fn output(schemas: &mut Schemas) -> Value {
             "eol": { "enum": ["\r\n", ""], "description": "The line's end where it is not a newline; `\"\"` where it is not finished." },
             "run_id": schemas.given(of::<RunId>()),
             "branch": schemas.given(of::<BranchName>()),
+            "job": { "type": "string", "description": "Of a step of a pipeline: its job." },
         },
         "required": ["type"],
         "oneOf": [{ "required": ["line"] }, { "required": ["b64"] }],
@@ -54,13 +55,14 @@ pub(in crate::http) fn of_the_yard(schemas: &mut Schemas) -> Value {
         "properties": { "type": { "const": "queue" } },
         "required": ["type"],
     });
-    let changes: [(&str, Shape); 6] = [
+    let changes: [(&str, Shape); 7] = [
         ("workspace", of::<WorkspaceEvent>()),
         ("run", of::<RunEvent>()),
         ("repo", of::<RepoEvent>()),
         ("salvage", of::<SalvageEvent>()),
         ("reap", of::<Reaped>()),
         ("maintenance", of::<MaintenanceEvent>()),
+        ("pipeline", of::<PipelineEvent>()),
     ];
     let changes = changes.map(|(kind, news)| {
         json!({

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use super::encode::Encoder;
 use crate::http::negotiate::Format;
 use branchyard_journal::{Frame, LineItem, Sink, Splitter};
-use branchyard_model::Member;
+use branchyard_model::{Member, RunId};
 
 /// Renders the output of one run among those of others: each event, or line of text, says whose it is.
 #[derive(Debug)]
@@ -30,6 +30,22 @@ impl Output {
                 serde_json::to_string(&member.branch).unwrap_or_default()
             ),
         };
+        Self::labelled(label, format)
+    }
+
+    /// Of a step, called by the name of its job.
+    pub fn of_step(run: RunId, (job, name): (&str, &str), format: Format) -> Self {
+        let label = match format {
+            Format::Text => format!("{name} | "),
+            Format::Sse | Format::Ndjson => format!(
+                "\"run_id\":\"{run}\",\"job\":{},",
+                serde_json::to_string(job).unwrap_or_default()
+            ),
+        };
+        Self::labelled(label, format)
+    }
+
+    fn labelled(label: String, format: Format) -> Self {
         Self {
             splitter: Splitter::default(),
             format,

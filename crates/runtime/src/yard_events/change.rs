@@ -3,7 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use branchyard_model::{BranchName, RepoName, RunRecord, RunState, SalvageId};
+use branchyard_model::{
+    BranchName, CommitId, PipelineId, PipelineRecord, PipelineState, RepoName, RunRecord, RunState,
+    SalvageId,
+};
 
 #[derive(Debug, Clone, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -14,6 +17,7 @@ pub enum YardChange {
     Salvage(SalvageEvent),
     Reap(Reaped),
     Maintenance(MaintenanceEvent),
+    Pipeline(Box<PipelineEvent>),
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -109,6 +113,38 @@ pub struct MaintenanceEvent {
     pub seconds: f64,
 }
 
+/// A pipeline, or one of its jobs, is in another state.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "PipelineNews")]
+pub struct PipelineEvent {
+    pub pipeline_id: PipelineId,
+    pub repo: RepoName,
+    pub branch: BranchName,
+    pub commit: CommitId,
+    pub file: String,
+    pub state: PipelineState,
+    /// How many jobs there are, and how many of them have ended.
+    pub jobs: usize,
+    pub jobs_ended: usize,
+}
+
+impl PipelineEvent {
+    /// As it is now.
+    pub fn of(record: &PipelineRecord) -> Self {
+        let ended = record.jobs.iter().filter(|job| job.state.is_ended());
+        Self {
+            pipeline_id: record.pipeline_id,
+            repo: record.repo.clone(),
+            branch: record.branch.clone(),
+            commit: record.commit.clone(),
+            file: record.file.clone(),
+            state: record.state,
+            jobs: record.jobs.len(),
+            jobs_ended: ended.count(),
+        }
+    }
+}
+
 impl YardChange {
     pub fn repo(&self) -> &RepoName {
         match self {
@@ -118,6 +154,7 @@ impl YardChange {
             Self::Salvage(events) => &events.repo,
             Self::Reap(events) => &events.repo,
             Self::Maintenance(events) => &events.repo,
+            Self::Pipeline(events) => &events.repo,
         }
     }
 
@@ -128,6 +165,7 @@ impl YardChange {
             Self::Run(events) => Some(&events.run.spec.branch),
             Self::Repo(_) | Self::Maintenance(_) => None,
             Self::Salvage(events) => Some(&events.branch),
+            Self::Pipeline(events) => Some(&events.branch),
             Self::Reap(events) => events.branch.as_ref(),
         }
     }

@@ -147,7 +147,7 @@ impl Repo {
     pub fn default_branch(&self) -> Option<String> {
         match &self.config.default_branch {
             Some(branch) => Some(branch.to_string()),
-            None => Store::info(self.store.path())?.default_branch,
+            None => self.remote_default(),
         }
     }
 

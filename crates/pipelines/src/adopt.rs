@@ -1,0 +1,139 @@
+//! What an earlier daemon left: pipelines that have not ended go on where they are. Their scratch worktrees and slots are
+//! taken again before anyone is served; their runs were adopted before.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::drive::HeldJobs;
+use crate::job::HeldJob;
+use crate::live::{LiveParts, LivePipeline};
+use crate::pipelines::Pipelines;
+use branchyard_journal::Writer;
+use branchyard_model::{PipelineRecord, PipelineState};
+use branchyard_runs::{idempotency, step, stop_note};
+
+pub(crate) fn adopt(pipelines: &Pipelines, is_copy: bool) {
+    let mut unended = Vec::new();
+    for id in pipelines.inner().disk.ids() {
+        let record = match pipelines.inner().disk.load(id) {
+            Ok(Some(record)) => record,
+            Ok(None) => {
+                // Its daemon was killed before it was one.
+                if let Err(error) = pipelines.inner().disk.remove(id) {
+                    tracing::warn!(pipeline = %id, %error, "what was to be a pipeline stays");
+                }
+                continue;
+            }
+            Err(error) => {
+                tracing::error!(pipeline = %id, %error, "the record of a pipeline cannot be read");
+                continue;
+            }
+        };
+        if let Some(key) = record.idempotency.clone() {
+            let runs = &pipelines.inner().runs;
+            idempotency::remember_pipeline(runs, &record.principal, key, id);
+        }
+        pipelines.note(&record);
+        if !record.state.is_ended() {
+            unended.push(record);
+        }
+    }
+    // Those that had begun come first where they meet in a concurrency group.
+    unended.sort_by_key(|record| (record.state == PipelineState::Queued, record.pipeline_id));
+    for record in unended {
+        let id = record.pipeline_id;
+        let done = match is_copy {
+            true => leave_to_original(pipelines, record),
+            false => go_on(pipelines, record),
+        };
+        if let Err(error) = done {
+            tracing::error!(pipeline = %id, %error, "failed to go on with a pipeline");
+        }
+    }
+}
+
+/// It is under way in the yard that this one was copied from.
+fn leave_to_original(pipelines: &Pipelines, mut record: PipelineRecord) -> io::Result<()> {
+    record.state = PipelineState::Cancelled;
+    record.ended_at = Some(Timestamp::now());
+    record.reason =
+        Some("this yard is a copy, and the pipeline was under way in the original".into());
+    pipelines.inner().disk.save(&record)?;
+    pipelines.note(&record);
+    Ok(())
+}
+
+fn go_on(pipelines: &Pipelines, record: PipelineRecord) -> io::Result<()> {
+    let (id, inner) = (record.pipeline_id, pipelines.inner());
+    tracing::info!(pipeline = %id, "going on with a pipeline");
+    let plan = inner.disk.plan(id)?;
+    let plan = plan.ok_or_else(|| io::Error::other("its plan is gone"))?;
+    let journal = Writer::reopen(&inner.disk.journal(id))?;
+    let repo = inner.repos.get(&record.repo).map_err(io::Error::other)?;
+    let held = held_jobs(pipelines, &record);
+    let parts = LiveParts {
+        disk: inner.disk.clone(),
+        margin: inner.margin.clone(),
+        news: repo.news().clone(),
+        viewers: pipelines.viewers(),
+        plan,
+        journal,
+        leaving: inner.leaving.clone(),
+    };
+    let live = Arc::new(LivePipeline::new(record, parts));
+    if let Some(reason) = stop_note::read(&inner.disk.home(id)) {
+        live.viewers().stop(&reason);
+    }
+    show_steps(&live, &held);
+    pipelines.go_on(live, held);
+    Ok(())
+}
+
+/// The attempts that were begun, with what they held.
+fn held_jobs(pipelines: &Pipelines, record: &PipelineRecord) -> HeldJobs {
+    let inner = pipelines.inner();
+    let mut held = BTreeMap::new();
+    let Ok(repo) = inner.repos.get(&record.repo) else {
+        return held;
+    };
+    for job in record.jobs.iter().filter(|job| !job.state.is_ended()) {
+        let attempt = match inner
+            .disk
+            .attempt(record.pipeline_id, &job.job, job.attempt)
+        {
+            Ok(Some(attempt)) => attempt,
+            Ok(None) => continue,
+            Err(error) => {
+                tracing::error!(pipeline = %record.pipeline_id, job = job.job, %error, "how a job went cannot be read");
+                continue;
+            }
+        };
+        // One that has ended needs nothing any more.
+        let number = attempt.scratch.filter(|_| attempt.end.is_none());
+        let scratch = inner.workspaces.scratch();
+        let lease = number.and_then(|number| scratch.adopt(&repo, number));
+        let slot = step::occupy_job_slot(&inner.runs, &record.principal, &repo);
+        let job_id = job.job.clone();
+        held.insert(
+            job_id,
+            HeldJob {
+                attempt,
+                lease,
+                slot,
+            },
+        );
+    }
+    held
+}
+
+/// The attempts know more of their steps than the record.
+fn show_steps(live: &LivePipeline, held: &HeldJobs) {
+    for (job, held) in held {
+        let steps = held.attempt.steps.iter().map(|step| step.record.clone());
+        let steps: Vec<_> = steps.collect();
+        live.change_job(job, |record| record.steps = steps);
+    }
+}

@@ -1,0 +1,324 @@
+//! What the expressions of a job and its steps are evaluated with.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::disk::StepProgress;
+use branchyard_model::{JobState, StepState};
+use branchyard_workflow::{
+    EvalContext, ExprFault, ExprObject, ExprValue, JobStatus, Planned, PlannedJob, WorkflowPlan,
+    render,
+};
+
+/// Contexts by name, and how the job stands. Unlike what expressions are evaluated with, it can be kept.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Contexts {
+    values: BTreeMap<String, ExprValue>,
+    status: Option<JobStatus>,
+}
+
+impl Contexts {
+    pub(crate) fn with(mut self, name: &str, value: ExprValue) -> Self {
+        self.values.insert(name.to_owned(), value);
+        self
+    }
+
+    pub(crate) fn with_status(mut self, status: JobStatus) -> Self {
+        self.status = Some(status);
+        self
+    }
+
+    pub(crate) fn eval<'a>(&self) -> EvalContext<'a> {
+        let values = self.values.iter();
+        let context = values.fold(EvalContext::new(), |context, (name, value)| {
+            context.with(name, value.clone())
+        });
+        match self.status {
+            Some(status) => context.with_status(status),
+            None => context,
+        }
+    }
+}
+
+/// What is known of a job when it runs, beyond its plan.
+pub(crate) struct JobFacts<'a> {
+    pub(crate) attempt: u32,
+    /// Where its steps find the worktree, and their temporary files.
+    pub(crate) directory: &'a Path,
+    pub(crate) tmp: &'a Path,
+    pub(crate) needs: ExprValue,
+    pub(crate) secrets: &'a BTreeMap<String, String>,
+}
+
+/// What of a job that has ended others see.
+#[derive(Debug, Clone)]
+pub(crate) struct NeededJob {
+    /// As the file calls it: several rows of a matrix have the same.
+    pub(crate) key: String,
+    pub(crate) state: JobState,
+    pub(crate) continue_on_error: bool,
+    pub(crate) outputs: BTreeMap<String, String>,
+}
+
+/// The contexts that all jobs share.
+pub(crate) fn of_plan(plan: &WorkflowPlan) -> Contexts {
+    Contexts {
+        values: plan.contexts.clone(),
+        status: None,
+    }
+}
+
+/// The context `needs`: rows of one matrix are one job, whose outputs the last of them sets.
+pub(crate) fn needs(jobs: &[NeededJob]) -> ExprValue {
+    let mut merged: Vec<(&str, &'static str, BTreeMap<&str, &str>)> = Vec::new();
+    for job in jobs {
+        let found = merged.iter().position(|(key, ..)| *key == job.key);
+        let at = found.unwrap_or_else(|| {
+            merged.push((&job.key, "success", BTreeMap::new()));
+            merged.len() - 1
+        });
+        let (_, result, outputs) = &mut merged[at];
+        *result = worse(result, result_of(job));
+        let filled = job.outputs.iter().filter(|(_, value)| !value.is_empty());
+        outputs.extend(filled.map(|(name, value)| (name.as_str(), value.as_str())));
+        for name in job.outputs.keys() {
+            outputs.entry(name).or_default();
+        }
+    }
+    let jobs = merged.into_iter().map(|(key, result, outputs)| {
+        let outputs = outputs
+            .into_iter()
+            .map(|(name, value)| (name, ExprValue::text(value)));
+        let job = ExprValue::object([
+            ("result", ExprValue::text(result)),
+            ("outputs", ExprValue::object(outputs)),
+        ]);
+        (key.to_owned(), job)
+    });
+    ExprValue::object(jobs.collect::<Vec<_>>())
+}
+
+fn result_of(job: &NeededJob) -> &'static str {
+    match job.state {
+        state if state.is_success() => "success",
+        JobState::Skipped => "skipped",
+        JobState::Cancelled => "cancelled",
+        _ if job.continue_on_error => "success",
+        _ => "failure",
+    }
+}
+
+fn worse(one: &'static str, other: &'static str) -> &'static str {
+    let order = ["failure", "cancelled", "skipped", "success"];
+    let mut worst = order.into_iter();
+    worst
+        .find(|result| *result == one || *result == other)
+        .unwrap_or("success")
+}
+
+/// How the jobs that another one needs have ended, all together: for `success()` and its kin.
+pub(crate) fn status_of(jobs: &[NeededJob]) -> JobStatus {
+    let has = |result: &str| jobs.iter().any(|job| result_of(job) == result);
+    if has("failure") {
+        JobStatus::Failure
+    } else if has("cancelled") {
+        JobStatus::Cancelled
+    } else if has("skipped") {
+        JobStatus::Skipped
+    } else {
+        JobStatus::Success
+    }
+}
+
+/// The contexts of a job while it runs, but for `env`, `steps` and `job`.
+pub(crate) fn of_job(plan: &WorkflowPlan, job: &PlannedJob, facts: &JobFacts<'_>) -> Contexts {
+    let shared = of_plan(plan);
+    let mut github = match plan.contexts.get("github") {
+        Some(ExprValue::Object(github)) => ExprObject::clone(github),
+        _ => ExprObject::default(),
+    };
+    let directory = facts.directory.to_string_lossy();
+    github.replace("job", ExprValue::text(job.job.as_str()));
+    github.replace("workspace", ExprValue::text(&*directory));
+    github.replace("run_attempt", ExprValue::text(facts.attempt.to_string()));
+    let secrets = facts.secrets.iter();
+    let secrets = secrets.map(|(name, value)| (name.as_str(), ExprValue::text(value.as_str())));
+    let tmp = ExprValue::text(&*facts.tmp.to_string_lossy());
+    shared
+        .with("github", ExprValue::Object(github.into()))
+        .with("needs", facts.needs.clone())
+        .with("strategy", job.strategy.context())
+        .with("matrix", job.strategy.matrix.clone())
+        .with("secrets", ExprValue::object(secrets))
+        .with(
+            "runner",
+            ExprValue::object([
+                ("os", ExprValue::text("Linux")),
+                ("arch", ExprValue::text(architecture())),
+                ("name", ExprValue::text("branchyard")),
+                ("environment", ExprValue::text("self-hosted")),
+                ("temp", tmp.clone()),
+                ("tool_cache", tmp),
+                ("debug", ExprValue::text("")),
+            ]),
+        )
+}
+
+/// As GitHub calls it.
+pub(crate) fn architecture() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "X64",
+        "aarch64" => "ARM64",
+        "x86" => "X86",
+        _ => "ARM",
+    }
+}
+
+/// The same for a step.
+pub(crate) fn of_step(
+    job: &Contexts,
+    env: &BTreeMap<String, String>,
+    steps: &[StepProgress],
+    ids: impl Iterator<Item = Option<String>>,
+    status: JobStatus,
+) -> Contexts {
+    let texts = env
+        .iter()
+        .map(|(name, value)| (name.as_str(), ExprValue::text(value.as_str())));
+    let ended = steps.iter().zip(ids).filter_map(|(step, id)| {
+        let outcome = outcome(step.record.state)?;
+        let conclusion = match step.record.continue_on_error {
+            true if outcome == "failure" => "success",
+            _ => outcome,
+        };
+        let outputs = step.outputs.iter();
+        let outputs = outputs.map(|(name, value)| (name.as_str(), ExprValue::text(value.as_str())));
+        let step = ExprValue::object([
+            ("outputs", ExprValue::object(outputs)),
+            ("outcome", ExprValue::text(outcome)),
+            ("conclusion", ExprValue::text(conclusion)),
+        ]);
+        Some((id?, step))
+    });
+    let word = match status {
+        JobStatus::Success | JobStatus::Skipped => "success",
+        JobStatus::Failure => "failure",
+        JobStatus::Cancelled => "cancelled",
+    };
+    job.clone()
+        .with("env", ExprValue::object(texts))
+        .with("steps", ExprValue::object(ended.collect::<Vec<_>>()))
+        .with(
+            "job",
+            ExprValue::object([("status", ExprValue::text(word))]),
+        )
+        .with_status(status)
+}
+
+/// As `steps.<id>.outcome` says it; none of a step that has not ended.
+fn outcome(state: StepState) -> Option<&'static str> {
+    match state {
+        StepState::Pending | StepState::Running => None,
+        StepState::Succeeded => Some("success"),
+        StepState::Skipped => Some("skipped"),
+        StepState::Cancelled => Some("cancelled"),
+        StepState::Failed | StepState::TimedOut | StepState::Lost | StepState::Rejected => {
+            Some("failure")
+        }
+    }
+}
+
+pub(crate) fn text(
+    planned: &Planned<String>,
+    context: &EvalContext<'_>,
+) -> Result<String, ExprFault> {
+    match planned {
+        Planned::Value(value) => Ok(value.clone()),
+        Planned::Template(text) => render(text, context),
+    }
+}
+
+/// Adds variables to `env`, each of which sees those before it alone.
+pub(crate) fn extend_env(
+    env: &mut BTreeMap<String, String>,
+    planned: &BTreeMap<String, Planned<String>>,
+    context: &EvalContext<'_>,
+) -> Result<(), ExprFault> {
+    let added: Result<Vec<_>, _> = planned
+        .iter()
+        .map(|(name, value)| Ok((name.clone(), text(value, context)?)))
+        .collect();
+    env.extend(added?);
+    Ok(())
+}
+
+pub(crate) fn flag(planned: &Planned<bool>, context: &EvalContext<'_>) -> Result<bool, ExprFault> {
+    match planned {
+        Planned::Value(value) => Ok(*value),
+        Planned::Template(text) => Ok(render(text, context)? == "true"),
+    }
+}
+
+/// A number of minutes, in seconds.
+pub(crate) fn seconds(planned: &Planned<f64>, context: &EvalContext<'_>) -> Result<f64, ExprFault> {
+    let minutes = match planned {
+        Planned::Value(minutes) => *minutes,
+        Planned::Template(text) => {
+            let written = render(text, context)?;
+            let number = written.trim().parse::<f64>().ok();
+            let number = number.filter(|minutes| minutes.is_finite() && *minutes > 0.0);
+            number.ok_or_else(|| ExprFault {
+                span: 0..text.len(),
+                message: format!("timeout-minutes is `{written}`, which is no number above zero"),
+            })?
+        }
+    };
+    Ok(minutes * 60.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job(key: &str, state: JobState, output: &str) -> NeededJob {
+        NeededJob {
+            key: key.to_owned(),
+            state,
+            continue_on_error: false,
+            outputs: BTreeMap::from([("o".to_owned(), output.to_owned())]),
+        }
+    }
+
+    #[test]
+    fn rows_of_a_matrix_are_one_job() {
+        let jobs = [
+            job("a", JobState::Succeeded, "1"),
+            job("a", JobState::Reused, ""),
+            job("b", JobState::Skipped, ""),
+            job("b", JobState::TimedOut, "x"),
+        ];
+        let found = serde_json::to_string(&needs(&jobs)).unwrap();
+        assert_eq!(
+            found,
+            r#"{"a":{"result":"success","outputs":{"o":"1"}},"b":{"result":"failure","outputs":{"o":"x"}}}"#
+        );
+    }
+
+    #[test]
+    fn the_worst_end_decides() {
+        let of = |states: &[JobState]| {
+            let jobs: Vec<_> = states.iter().map(|state| job("a", *state, "")).collect();
+            status_of(&jobs)
+        };
+        use JobState::{Cancelled, Failed, Lost, Reused, Skipped, Succeeded};
+        assert_eq!(of(&[]), JobStatus::Success);
+        assert_eq!(of(&[Succeeded, Reused]), JobStatus::Success);
+        assert_eq!(of(&[Succeeded, Skipped]), JobStatus::Skipped);
+        assert_eq!(of(&[Skipped, Cancelled]), JobStatus::Cancelled);
+        assert_eq!(of(&[Cancelled, Failed]), JobStatus::Failure);
+        assert_eq!(of(&[Lost]), JobStatus::Failure);
+        let mut tolerated = job("a", Failed, "");
+        tolerated.continue_on_error = true;
+        assert_eq!(status_of(&[tolerated]), JobStatus::Success);
+    }
+}

@@ -1,0 +1,210 @@
+//! Pipelines on disk: a directory each, with the frozen plan, the record, the journal and a directory for each attempt at
+//! a job. They are the truth; everything else is made from them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::job::JobEnd;
+use branchyard_model::{PipelineId, PipelineRecord, RunId, StepRecord};
+use branchyard_runs::stop_note;
+use branchyard_runtime::disk::{Trash, create_private_dir, read_json, write_json};
+use branchyard_workflow::{WorkflowEvent, WorkflowPlan};
+
+const PLAN: &str = "plan.json";
+const RECORD: &str = "pipeline.json";
+const ATTEMPT: &str = "attempt.json";
+
+#[derive(Debug)]
+pub(crate) struct PipelineDisk {
+    dir: PathBuf,
+    tmp: PathBuf,
+    trash: Trash,
+}
+
+/// What a pipeline does, frozen when it was asked for.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct FrozenPlan {
+    /// The workflow file, as it was: the rows of a matrix may be made of it later.
+    pub(crate) text: String,
+    pub(crate) event: WorkflowEvent,
+    pub(crate) plan: WorkflowPlan,
+    /// By whose limits its steps count.
+    pub(crate) account: String,
+}
+
+/// How far an attempt at a job has come. It is on disk before anything that it says has an effect.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Attempt {
+    /// The number of its scratch worktree; none before it has one, and of a job that was answered.
+    pub(crate) scratch: Option<u32>,
+    /// Whether the worktree is at the commit.
+    pub(crate) is_prepared: bool,
+    pub(crate) started_at: Option<Timestamp>,
+    pub(crate) steps: Vec<StepProgress>,
+    /// What steps wrote to `GITHUB_ENV` and `GITHUB_PATH`.
+    pub(crate) env: BTreeMap<String, String>,
+    pub(crate) search: Vec<String>,
+    /// The outputs of the job, once it has ended.
+    pub(crate) outputs: BTreeMap<String, String>,
+    pub(crate) end: Option<JobEnd>,
+}
+
+/// A step, and what is known of it beyond what its record shows.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct StepProgress {
+    #[serde(flatten)]
+    pub(crate) record: StepRecord,
+    /// The id of the run that it is to have, made before any step starts: a run that is not on disk was never started.
+    pub(crate) minted: Option<RunId>,
+    #[serde(default)]
+    pub(crate) outputs: BTreeMap<String, String>,
+}
+
+/// The directories of an attempt.
+#[derive(Debug, Clone)]
+pub(crate) struct AttemptDirs {
+    pub(crate) home: PathBuf,
+    pub(crate) tmp: PathBuf,
+    pub(crate) files: PathBuf,
+    dir: PathBuf,
+}
+
+impl PipelineDisk {
+    pub(crate) fn open(state: &Path, trash: Trash) -> io::Result<Self> {
+        let dir = state.join("pipelines");
+        fs::create_dir_all(&dir)?;
+        Ok(Self {
+            dir,
+            tmp: state.join("tmp"),
+            trash,
+        })
+    }
+
+    pub(crate) fn home(&self, id: PipelineId) -> PathBuf {
+        self.dir.join(id.to_string())
+    }
+
+    pub(crate) fn journal(&self, id: PipelineId) -> PathBuf {
+        self.home(id).join("journal")
+    }
+
+    /// All that are on disk, in the order in which they were asked for.
+    pub(crate) fn ids(&self) -> Vec<PipelineId> {
+        let mut ids: Vec<_> = fs::read_dir(&self.dir)
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| PipelineId::parse(entry.ok()?.file_name().to_str()?).ok())
+            .collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    pub(crate) fn create(&self, id: PipelineId) -> io::Result<()> {
+        create_private_dir(&self.home(id))?;
+        create_private_dir(&self.home(id).join("jobs"))
+    }
+
+    pub(crate) fn save_plan(&self, id: PipelineId, plan: &FrozenPlan) -> io::Result<()> {
+        write_json(&self.home(id).join(PLAN), plan)
+    }
+
+    pub(crate) fn plan(&self, id: PipelineId) -> io::Result<Option<FrozenPlan>> {
+        read_json(&self.home(id).join(PLAN))
+    }
+
+    pub(crate) fn save(&self, record: &PipelineRecord) -> io::Result<()> {
+        write_json(&self.home(record.pipeline_id).join(RECORD), record)
+    }
+
+    pub(crate) fn load(&self, id: PipelineId) -> io::Result<Option<PipelineRecord>> {
+        read_json(&self.home(id).join(RECORD))
+    }
+
+    /// A retry begins without the cancel of the attempt before.
+    pub(crate) fn forget_stop(&self, id: PipelineId) -> io::Result<()> {
+        stop_note::remove(&self.home(id))
+    }
+
+    pub(crate) fn remove(&self, id: PipelineId) -> io::Result<()> {
+        self.trash.take(&self.home(id), &"pipeline")
+    }
+
+    fn attempt_dir(&self, id: PipelineId, job: &str, attempt: u32) -> PathBuf {
+        // A job's id is letters, digits, `-`, `_` and `.`, and never only dots.
+        let job = self.home(id).join("jobs").join(job);
+        job.join(attempt.to_string())
+    }
+
+    pub(crate) fn attempt(
+        &self,
+        id: PipelineId,
+        job: &str,
+        attempt: u32,
+    ) -> io::Result<Option<Attempt>> {
+        read_json(&self.attempt_dir(id, job, attempt).join(ATTEMPT))
+    }
+
+    pub(crate) fn save_attempt(
+        &self,
+        id: PipelineId,
+        (job, number): (&str, u32),
+        attempt: &Attempt,
+    ) -> io::Result<()> {
+        let dir = self.attempt_dir(id, job, number);
+        if !dir.is_dir() {
+            create_private_dir(dir.parent().unwrap_or(&dir))?;
+            create_private_dir(&dir)?;
+        }
+        write_json(&dir.join(ATTEMPT), attempt)
+    }
+
+    /// The directories that the steps of an attempt share. Their place for temporary files has a short path, for a socket's
+    /// address in it has a hundred bytes in all.
+    pub(crate) fn dirs(
+        &self,
+        id: PipelineId,
+        (job, number): (&str, u32),
+        nth: usize,
+    ) -> AttemptDirs {
+        let dir = self.attempt_dir(id, job, number);
+        AttemptDirs {
+            home: dir.join("home"),
+            files: dir.join("files"),
+            tmp: self.tmp.join(format!("{}-{nth}-{number}", id.short())),
+            dir,
+        }
+    }
+
+    /// Removes what the steps of an attempt had to themselves.
+    pub(crate) fn discard(&self, dirs: &AttemptDirs) {
+        for dir in [&dirs.home, &dirs.tmp, &dirs.files] {
+            let is_there = dir.symlink_metadata().is_ok();
+            if is_there && let Err(error) = self.trash.take(dir, &"attempt") {
+                tracing::warn!(dir = %dir.display(), %error, "files of a job's attempt stay");
+            }
+        }
+    }
+}
+
+impl AttemptDirs {
+    pub(crate) fn make(&self) -> io::Result<()> {
+        for dir in [&self.home, &self.tmp, &self.files] {
+            fs::create_dir_all(dir)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn script(&self, step: usize) -> PathBuf {
+        self.dir.join(format!("step-{step}.sh"))
+    }
+
+    pub(crate) fn summary(&self) -> PathBuf {
+        self.dir.join("summary.md")
+    }
+}

@@ -1,0 +1,403 @@
+//! A job, from its concurrency group to its end: it takes a place in the group, then a scratch worktree, then a slot, and
+//! runs its steps with all three.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::concurrency::{GroupEntry, GroupPlace};
+use crate::context::{self, Contexts, JobFacts};
+use crate::disk::{Attempt, AttemptDirs, StepProgress};
+use crate::drive::finish;
+use crate::live::{LivePipeline, StopHandle};
+use crate::pipelines::Pipelines;
+use crate::step::StepRunner;
+use crate::uses;
+use branchyard_config::crash_point;
+use branchyard_model::{ErrorKind, JobState, Problem, RunId};
+use branchyard_runs::step::{self, JobSlot};
+use branchyard_workflow::{
+    ExprFault, ExprValue, PlannedConcurrency, PlannedJob, StepAction, render,
+};
+use branchyard_workspace::ScratchLease;
+use branchyard_workspace::repos::Repo;
+
+/// How long after it could not be written how a job goes it is tried again.
+const TRY_AGAIN: Duration = Duration::from_secs(1);
+
+/// What a job that an earlier daemon had begun has.
+#[derive(Debug)]
+pub(crate) struct HeldJob {
+    pub(crate) attempt: Attempt,
+    /// None where its scratch worktree is gone.
+    pub(crate) lease: Option<ScratchLease>,
+    pub(crate) slot: JobSlot,
+}
+
+/// How an attempt at a job ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct JobEnd {
+    pub(crate) state: JobState,
+    #[serde(default)]
+    pub(crate) reason: Option<String>,
+    #[serde(default)]
+    pub(crate) error: Option<Problem>,
+}
+
+impl JobEnd {
+    pub(crate) fn of(state: JobState, reason: Option<String>) -> Self {
+        Self {
+            state,
+            reason,
+            error: None,
+        }
+    }
+
+    pub(crate) fn rejected(problem: Problem) -> Self {
+        Self {
+            state: JobState::Rejected,
+            reason: None,
+            error: Some(problem.outward()),
+        }
+    }
+
+    /// Rejected for an expression that has no value.
+    pub(crate) fn invalid(what: &str, fault: &ExprFault) -> Self {
+        let problem = Problem::unprocessable("file", format!("{what}: {fault}"));
+        Self::rejected(problem)
+    }
+}
+
+/// What a job holds while its steps run.
+type JobHolds = (Option<GroupPlace>, ScratchLease, JobSlot);
+
+/// Takes a job to its end, unless the daemon leaves before.
+pub(crate) async fn run(
+    pipelines: &Pipelines,
+    live: &Arc<LivePipeline>,
+    (nth, job): (usize, &PlannedJob),
+    needs: ExprValue,
+    (stop, held): (StopHandle, Option<HeldJob>),
+) {
+    let runner = JobRunner {
+        pipelines,
+        live,
+        nth,
+        job,
+        number: live.job(&job.id).attempt,
+        needs,
+        stop,
+    };
+    let leaving = live.leaving().clone();
+    tokio::select! {
+        biased;
+        () = leaving.cancelled() => {}
+        () = runner.until_ended(held) => {}
+    }
+}
+
+/// One attempt at a job.
+pub(crate) struct JobRunner<'a> {
+    pub(crate) pipelines: &'a Pipelines,
+    pub(crate) live: &'a Arc<LivePipeline>,
+    nth: usize,
+    pub(crate) job: &'a PlannedJob,
+    /// Which attempt it is.
+    pub(crate) number: u32,
+    needs: ExprValue,
+    pub(crate) stop: StopHandle,
+}
+
+impl JobRunner<'_> {
+    async fn until_ended(&self, held: Option<HeldJob>) {
+        let (mut attempt, mut holds) = (Attempt::default(), None);
+        let end = self.attempt(held, &mut attempt, &mut holds).await;
+        let end = end.unwrap_or_else(|end| end);
+        attempt.end = Some(end.clone());
+        // Before the worktree is another's: what the next daemon finds must not ask for it again.
+        self.keep(&attempt).await;
+        crash_point("job-ended");
+        finish(self.live, &self.job.id, end.state, end.reason, end.error);
+        self.pipelines.inner().disk.discard(&self.dirs());
+        drop(holds);
+    }
+
+    async fn attempt(
+        &self,
+        held: Option<HeldJob>,
+        attempt: &mut Attempt,
+        holds: &mut Option<JobHolds>,
+    ) -> Result<JobEnd, JobEnd> {
+        let repo = self.live.look(|record| record.repo.clone());
+        let repo = self.pipelines.inner().repos.get(&repo);
+        let repo = repo.map_err(JobEnd::rejected)?;
+        match held {
+            Some(held) => {
+                *attempt = held.attempt;
+                if let Some(end) = attempt.end.clone() {
+                    return Err(end);
+                }
+                let lease = held.lease.ok_or_else(|| {
+                    let reason = "its scratch worktree is gone".to_owned();
+                    JobEnd::of(JobState::Lost, Some(reason))
+                })?;
+                // Its place in the group is taken again; none went on meanwhile.
+                let place = self.enter_group().await?;
+                *holds = Some((place, lease, held.slot));
+            }
+            None => {
+                self.check(&repo).await?;
+                *attempt = self.fresh_attempt();
+                *holds = Some(self.take_all(&repo).await?);
+            }
+        }
+        let Some((_, lease, _)) = holds else {
+            return Err(JobEnd::of(JobState::Lost, None));
+        };
+        attempt.scratch = Some(lease.number());
+        attempt.started_at.get_or_insert_with(Timestamp::now);
+        // The ids of its runs are on disk before the first of them.
+        self.save(attempt).map_err(JobEnd::rejected)?;
+        crash_point("attempt-recorded");
+        self.show_begun(attempt);
+        let directory = step::step_directory(&self.pipelines.inner().runs, &repo, lease.path());
+        let directory = directory.map_err(JobEnd::rejected)?;
+        self.prepare(attempt, lease).await?;
+        self.run_steps(&repo, attempt, lease, directory).await
+    }
+
+    async fn run_steps(
+        &self,
+        repo: &Arc<Repo>,
+        attempt: &mut Attempt,
+        lease: &ScratchLease,
+        directory: PathBuf,
+    ) -> Result<JobEnd, JobEnd> {
+        let (plan, dirs) = (self.live.plan(), self.dirs());
+        let secrets = BTreeMap::new();
+        let tmp = match directory.as_path() == lease.path() {
+            true => dirs.tmp.clone(),
+            false => PathBuf::from("/tmp"),
+        };
+        let facts = JobFacts {
+            attempt: self.number,
+            directory: &directory,
+            tmp: &tmp,
+            needs: self.needs.clone(),
+            secrets: &secrets,
+        };
+        let contexts = context::of_job(&plan.plan, self.job, &facts);
+        let (env, seconds) = self.show_named(&contexts)?;
+        dirs.make().map_err(|error| self.unwritten(&error))?;
+        let mut steps = StepRunner::new(self, repo.clone(), (lease, directory, tmp), attempt);
+        steps.begin(contexts, env, seconds);
+        let end = steps.until_all_ended().await;
+        let last = steps.last_contexts();
+        drop(steps);
+        attempt.outputs = self.outputs(&last)?;
+        Ok(end)
+    }
+
+    /// Shows what the job is called. Returns the variables of the workflow and the job, and the seconds that it may take.
+    fn show_named(&self, contexts: &Contexts) -> Result<(BTreeMap<String, String>, f64), JobEnd> {
+        let (plan, context) = (self.live.plan(), contexts.eval());
+        let mut env = BTreeMap::new();
+        for planned in [&plan.plan.env, &self.job.env] {
+            let added = context::extend_env(&mut env, planned, &context);
+            added.map_err(|fault| JobEnd::invalid("`env`", &fault))?;
+        }
+        let seconds = context::seconds(&self.job.timeout_minutes, &context)
+            .map_err(|fault| JobEnd::invalid("`timeout-minutes`", &fault))?;
+        let is_tolerated = context::flag(&self.job.continue_on_error, &context)
+            .map_err(|fault| JobEnd::invalid("`continue-on-error`", &fault))?;
+        let name = context::text(&self.job.name, &context)
+            .map_err(|fault| JobEnd::invalid("`name`", &fault))?;
+        self.live.change_job(&self.job.id, |record| {
+            record.continue_on_error = is_tolerated;
+            record.name = name;
+        });
+        Ok((env, seconds))
+    }
+
+    fn outputs(&self, contexts: &Contexts) -> Result<BTreeMap<String, String>, JobEnd> {
+        let context = contexts.eval();
+        let outputs = self.job.outputs.iter().map(|(name, text)| {
+            let value = render(text, &context);
+            let value =
+                value.map_err(|fault| JobEnd::invalid(&format!("the output `{name}`"), &fault))?;
+            Ok((name.clone(), value))
+        });
+        outputs.collect()
+    }
+
+    /// Moves the worktree to the commit, unless that was done before.
+    async fn prepare(&self, attempt: &mut Attempt, lease: &ScratchLease) -> Result<(), JobEnd> {
+        if attempt.is_prepared {
+            return Ok(());
+        }
+        let commit = self.live.look(|record| record.commit.clone());
+        let prepared = lease.prepare(&commit, self.job.extras.warm).await;
+        prepared.map_err(|error| {
+            let judged = self.pipelines.inner().margin.judge(error.problem());
+            JobEnd::rejected(judged)
+        })?;
+        attempt.is_prepared = true;
+        self.save(attempt).map_err(JobEnd::rejected)?;
+        crash_point("scratch-prepared");
+        Ok(())
+    }
+
+    /// Refuses what cannot be run here, before anything is taken for it.
+    async fn check(&self, repo: &Repo) -> Result<(), JobEnd> {
+        if let Some(secret) = self.job.secrets.first() {
+            let detail = format!("the job needs the secret {secret}, which it is not given");
+            let problem = Problem::new(ErrorKind::Forbidden, "secret_refused", detail)
+                .help("pipelines are given no secrets yet; leave the job out, or run it as a task");
+            return Err(JobEnd::rejected(problem));
+        }
+        let runs = &self.pipelines.inner().runs;
+        uses::check_tools(runs, repo, self.job)
+            .await
+            .map_err(JobEnd::rejected)
+    }
+
+    fn fresh_attempt(&self) -> Attempt {
+        let record = self.live.job(&self.job.id);
+        let steps = record.steps.into_iter().zip(&self.job.steps);
+        let steps = steps.map(|(record, step)| StepProgress {
+            minted: matches!(step.action, StepAction::Run { .. }).then(RunId::new),
+            record,
+            ..StepProgress::default()
+        });
+        Attempt {
+            steps: steps.collect(),
+            ..Attempt::default()
+        }
+    }
+
+    /// What the steps need, in this order; whoever waits holds nothing that comes after.
+    async fn take_all(&self, repo: &Arc<Repo>) -> Result<JobHolds, JobEnd> {
+        let place = self.enter_group().await?;
+        self.live.change_job(&self.job.id, |record| {
+            record.state = JobState::Queued;
+            record.reason = None;
+        });
+        let (runs, scratch) = (
+            &self.pipelines.inner().runs,
+            self.pipelines.inner().workspaces.scratch(),
+        );
+        let principal = self.live.look(|record| record.principal.clone());
+        let waiting = |what: &'static str| {
+            move |position: usize| {
+                self.live.change_job(&self.job.id, |record| {
+                    record.reason = Some(format!("waits for {what}; position {position}"));
+                });
+            }
+        };
+        let most = step::most_jobs(runs, repo);
+        let lease = scratch.lease(repo, most, waiting("a scratch worktree"));
+        let lease = self.unless_stopped(lease).await?;
+        let slot = step::take_job_slot(runs, &principal, repo, waiting("a slot"));
+        let slot = self.unless_stopped(slot).await?;
+        Ok((place, lease, slot))
+    }
+
+    async fn enter_group(&self) -> Result<Option<GroupPlace>, JobEnd> {
+        let Some(concurrency) = &self.job.concurrency else {
+            return Ok(None);
+        };
+        let entry = self.group_entry(concurrency)?;
+        let (repo, group) = (entry.repo.clone(), entry.group.clone());
+        let (place, mut turn) = self
+            .pipelines
+            .inner()
+            .groups
+            .enter(entry, self.stop.clone());
+        if turn.try_recv().is_ok() {
+            return Ok(Some(place));
+        }
+        let holder = self.pipelines.inner().groups.holder(&repo, &group);
+        let holder = holder.unwrap_or_else(|| "another".to_owned());
+        self.live.change_job(&self.job.id, |record| {
+            record.state = JobState::Waiting;
+            record.reason = Some(format!(
+                "waits for {holder} in the concurrency group {group}"
+            ));
+        });
+        // The sender goes with the place, which is held here.
+        let _ = self.unless_stopped(turn).await?;
+        Ok(Some(place))
+    }
+
+    fn group_entry(&self, concurrency: &PlannedConcurrency) -> Result<GroupEntry, JobEnd> {
+        let plan = self.live.plan();
+        let context = context::of_plan(&plan.plan)
+            .with("needs", self.needs.clone())
+            .with("strategy", self.job.strategy.context())
+            .with("matrix", self.job.strategy.matrix.clone())
+            .eval();
+        let invalid = |fault| JobEnd::invalid("`concurrency`", &fault);
+        let group = context::text(&concurrency.group, &context).map_err(invalid)?;
+        let cancels = context::flag(&concurrency.cancel_in_progress, &context);
+        Ok(GroupEntry {
+            repo: self.live.look(|record| record.repo.clone()),
+            group,
+            cancels: cancels.map_err(invalid)?,
+            is_single: concurrency.is_single,
+            who: format!("the job {} of pipeline {}", self.job.id, self.live.id()),
+        })
+    }
+
+    async fn unless_stopped<T>(&self, wait: impl Future<Output = T>) -> Result<T, JobEnd> {
+        tokio::select! {
+            biased;
+            () = self.stop.stopped() => Err(JobEnd::of(JobState::Cancelled, self.stop.reason())),
+            got = wait => Ok(got),
+        }
+    }
+
+    fn show_begun(&self, attempt: &Attempt) {
+        self.live.change_job(&self.job.id, |record| {
+            record.state = JobState::Running;
+            record.reason = None;
+            record.scratch = attempt.scratch;
+            record.started_at = attempt.started_at;
+        });
+    }
+
+    pub(crate) fn dirs(&self) -> AttemptDirs {
+        let of = (self.job.id.as_str(), self.number);
+        self.pipelines
+            .inner()
+            .disk
+            .dirs(self.live.id(), of, self.nth)
+    }
+
+    fn save(&self, attempt: &Attempt) -> Result<(), Problem> {
+        let (disk, margin) = (&self.pipelines.inner().disk, &self.pipelines.inner().margin);
+        let of = (self.job.id.as_str(), self.number);
+        let saved = margin.spend(|| disk.save_attempt(self.live.id(), of, attempt));
+        saved.map_err(|error| {
+            let detail = "how the job goes could not be recorded";
+            margin.judge(Problem::unwritten("job_not_recorded", detail, &error))
+        })
+    }
+
+    /// Saves the attempt, however long the disk has no room for it.
+    pub(crate) async fn keep(&self, attempt: &Attempt) {
+        while let Err(problem) = self.save(attempt) {
+            tracing::error!(pipeline = %self.live.id(), job = self.job.id, error = problem.detail, "it is tried again");
+            tokio::time::sleep(TRY_AGAIN).await;
+        }
+    }
+
+    fn unwritten(&self, error: &std::io::Error) -> JobEnd {
+        let detail = "the directories of the job could not be made";
+        let problem = Problem::unwritten("job_not_recorded", detail, error);
+        JobEnd::rejected(self.pipelines.inner().margin.judge(problem))
+    }
+}

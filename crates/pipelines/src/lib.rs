@@ -1,0 +1,29 @@
+//! Pipelines: what a workflow file makes of one event at one commit. Its plan is frozen when it is asked for; its jobs run in
+//! scratch worktrees, step by step, each step as a run. All of it is on disk before it has an effect, so that a daemon that is
+//! killed leaves nothing out and starts nothing twice.
+
+mod adopt;
+mod concurrency;
+mod context;
+mod disk;
+mod drive;
+mod env_files;
+mod hash_files;
+mod job;
+mod list;
+mod live;
+mod pipelines;
+mod regular;
+mod request;
+mod retry;
+mod source;
+mod start;
+mod step;
+mod step_env;
+mod uses;
+
+pub use list::PipelineFilter;
+pub use live::LivePipeline;
+pub use pipelines::{PipelineParts, Pipelines, pipeline_not_found};
+pub use request::{InputText, PipelineRequest};
+pub use retry::RetryRequest;

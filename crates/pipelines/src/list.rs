@@ -1,0 +1,88 @@
+//! Finding pipelines again: what is known of each of them without a look at the disk, so that a list reads only the records
+//! that it shows.
+
+use branchyard_model::{
+    BranchName, CommitId, PipelineId, PipelineRecord, PipelineState, Problem, RepoName,
+};
+
+use crate::pipelines::Pipelines;
+
+#[derive(Debug, Clone)]
+pub(crate) struct PipelineEntry {
+    pub(crate) repo: RepoName,
+    pub(crate) branch: BranchName,
+    pub(crate) commit: CommitId,
+    pub(crate) file: String,
+    pub(crate) state: PipelineState,
+}
+
+/// Which pipelines of a repo are wanted.
+#[derive(Debug, Clone, Default)]
+pub struct PipelineFilter {
+    pub branch: Option<BranchName>,
+    pub commit: Option<CommitId>,
+    pub state: Option<PipelineState>,
+    /// The path of the workflow file, or its name alone.
+    pub file: Option<String>,
+    /// Only those that were asked for before this one.
+    pub before: Option<PipelineId>,
+}
+
+impl PipelineEntry {
+    pub(crate) fn of(record: &PipelineRecord) -> Self {
+        Self {
+            repo: record.repo.clone(),
+            branch: record.branch.clone(),
+            commit: record.commit.clone(),
+            file: record.file.clone(),
+            state: record.state,
+        }
+    }
+}
+
+impl PipelineFilter {
+    fn takes(&self, entry: &PipelineEntry) -> bool {
+        let is_file = |file: &String| {
+            let name = entry.file.rsplit('/').next();
+            *file == entry.file || name == Some(file)
+        };
+        self.branch.as_ref().is_none_or(|it| *it == entry.branch)
+            && self.commit.as_ref().is_none_or(|it| *it == entry.commit)
+            && self.state.is_none_or(|it| it == entry.state)
+            && self.file.as_ref().is_none_or(is_file)
+    }
+}
+
+impl Pipelines {
+    /// Pipelines of a repo by `filter`, of branches of which `is_seen` holds, newest first, at most `limit`; and whether
+    /// there are more. Blocks.
+    pub fn list(
+        &self,
+        repo: &RepoName,
+        filter: &PipelineFilter,
+        limit: usize,
+        is_seen: impl Fn(&BranchName) -> bool,
+    ) -> Result<(Vec<PipelineRecord>, bool), Problem> {
+        let mut ids: Vec<_> = {
+            let known = self.inner().known.read();
+            let wanted = known.iter().rev().filter(|(id, entry)| {
+                entry.repo == *repo
+                    && filter.before.is_none_or(|before| **id < before)
+                    && filter.takes(entry)
+                    && is_seen(&entry.branch)
+            });
+            wanted.map(|(id, _)| *id).take(limit + 1).collect()
+        };
+        let is_more = ids.len() > limit;
+        ids.truncate(limit);
+        // One that was let go of meanwhile is left out.
+        let records = ids.into_iter().filter_map(|id| self.record(id).ok());
+        Ok((records.collect(), is_more))
+    }
+
+    /// Has lists know of a pipeline, as it is now.
+    pub(crate) fn note(&self, record: &PipelineRecord) {
+        let entry = PipelineEntry::of(record);
+        self.inner().known.write().insert(record.pipeline_id, entry);
+    }
+}

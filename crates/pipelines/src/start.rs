@@ -1,0 +1,375 @@
+//! Starting a pipeline: the commit and its file are found, checked and planned; every refusal comes from here, before
+//! anything was written.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::disk::FrozenPlan;
+use crate::drive;
+use crate::live::{LiveParts, LivePipeline};
+use crate::pipelines::Pipelines;
+use crate::request::PipelineRequest;
+use crate::source::{self, PipelineCommit, WorkflowText};
+use branchyard_auth::Principal;
+use branchyard_config::crash_point;
+use branchyard_journal::Writer;
+use branchyard_model::{
+    BranchName, ErrorKind, Event, Idempotency, JobRecord, JobState, OnDisconnect, PipelineId,
+    PipelineRecord, PipelineSource, PipelineState, Problem, RepoName, Scope, StepRecord, Warning,
+};
+use branchyard_runs::idempotency::{self, NewKey, PipelineKey};
+use branchyard_runs::{Viewers, step};
+use branchyard_workflow::{
+    BuiltIn, EventKind, PlanFacts, Planned, PlannedJob, StepAction, Workflow, WorkflowEvent,
+    WorkflowFault, WorkflowOptions, check,
+};
+use branchyard_workspace::repos::Repo;
+
+/// So many problems of a file are told; `branchyard pipeline check` tells all of them.
+const MOST_TOLD: usize = 10;
+
+impl Pipelines {
+    /// Starts a pipeline. The same `key` sent again finds the same one.
+    pub async fn start(
+        &self,
+        repo: &RepoName,
+        request: PipelineRequest,
+        principal: &Principal,
+        key: Option<&str>,
+    ) -> Result<PipelineId, Problem> {
+        let new_key = match key {
+            None => None,
+            Some(key) => {
+                let (runs, asked) = (&self.inner().runs, (repo, &request));
+                let claimed = idempotency::claim_for_pipeline(runs, principal.name(), key, &asked);
+                match claimed.await? {
+                    PipelineKey::Known(id) => return Ok(id),
+                    PipelineKey::New(key) => Some(key),
+                }
+            }
+        };
+        let planned = self.plan(repo, &request, principal).await?;
+        self.begin(planned, principal, new_key)
+    }
+
+    /// What a request would start.
+    pub(crate) async fn plan(
+        &self,
+        repo: &RepoName,
+        request: &PipelineRequest,
+        principal: &Principal,
+    ) -> Result<PlannedPipeline, Problem> {
+        principal.require(Scope::BuildRun)?;
+        if self.inner().runs.is_draining() {
+            let detail = "the daemon is shutting down";
+            return Err(Problem::new(ErrorKind::Unavailable, "draining", detail));
+        }
+        if request.source == PipelineSource::Workspace {
+            let detail = "pipelines of uncommitted work are not supported yet";
+            return Err(Problem::unprocessable("source", detail)
+                .help("commit the work to the branch: the commit need not be pushed"));
+        }
+        let repo = self.inner().repos.get(repo)?;
+        step::check_steps(&self.inner().runs, &repo)?;
+        let branch = source::branch(&repo, request).await?;
+        principal.check(repo.name(), &branch)?;
+        let at = source::commit(&repo, &branch, request.commit.as_ref()).await?;
+        let file = source::workflow_text(&repo, &at.commit, request.file.as_deref()).await?;
+        let workflow = checked(&repo, &file)?;
+        let id = PipelineId::new();
+        let event = event(&workflow, request, &at)?;
+        let facts = PlanFacts {
+            repository: repo.name().to_string(),
+            sha: at.commit.to_string(),
+            actor: principal.name().to_owned(),
+            run_id: id.to_string(),
+            run_number: self.number(repo.name(), &file.path),
+            vars: vars(&repo),
+        };
+        let plan = workflow
+            .plan(&event, &facts)
+            .map_err(|faults| invalid(&faults))?;
+        let plan = plan.ok_or_else(|| nothing_to_do(&file.path, event.kind))?;
+        check_steps(&file.path, &plan.jobs)?;
+        let warnings = workflow.warnings().iter();
+        let warnings = warnings.map(|fault| Warning::new(fault.code.name(), fault.to_string()));
+        Ok(PlannedPipeline {
+            id,
+            at,
+            warnings: warnings.collect(),
+            frozen: FrozenPlan {
+                text: file.text,
+                event,
+                plan,
+                account: principal.account().to_owned(),
+            },
+            repo,
+        })
+    }
+
+    /// How many pipelines of this file there were, and one.
+    fn number(&self, repo: &RepoName, file: &str) -> u64 {
+        let known = self.inner().known.read();
+        let same = known
+            .values()
+            .filter(|entry| entry.repo == *repo && entry.file == file);
+        same.count() as u64 + 1
+    }
+
+    /// From here on there is a pipeline, whatever becomes of the daemon.
+    fn begin(
+        &self,
+        planned: PlannedPipeline,
+        principal: &Principal,
+        key: Option<NewKey>,
+    ) -> Result<PipelineId, Problem> {
+        self.inner().margin.check()?;
+        let idempotency = key.as_ref().map(|key| key.idempotency.clone());
+        let record = record(&planned, principal, idempotency);
+        let (id, news) = (record.pipeline_id, planned.repo.news().clone());
+        let opened = self.open_journal(&record, &planned.frozen);
+        let journal = opened.map_err(|error| {
+            let problem = Problem::unwritten(
+                "pipeline_not_recorded",
+                "the pipeline could not be recorded",
+                &error,
+            );
+            self.inner().margin.judge(problem)
+        })?;
+        crash_point("pipeline-recorded");
+        if let Some(key) = key {
+            key.settle(id);
+        }
+        self.note(&record);
+        let parts = LiveParts {
+            disk: self.inner().disk.clone(),
+            margin: self.inner().margin.clone(),
+            news,
+            viewers: self.viewers(),
+            plan: planned.frozen,
+            journal,
+            leaving: self.inner().leaving.clone(),
+        };
+        let live = Arc::new(LivePipeline::new(record, parts));
+        self.go_on(live, BTreeMap::new());
+        Ok(id)
+    }
+
+    fn open_journal(
+        &self,
+        record: &PipelineRecord,
+        frozen: &FrozenPlan,
+    ) -> io::Result<(
+        Writer,
+        tokio::sync::watch::Receiver<branchyard_journal::Extent>,
+    )> {
+        let (disk, id) = (&self.inner().disk, record.pipeline_id);
+        disk.create(id)?;
+        let write = || {
+            let (mut journal, extent) = Writer::create(&disk.journal(id))?;
+            journal.event(&Event::Pipeline(record.clone().shown()))?;
+            disk.save_plan(id, frozen)?;
+            crash_point("pipeline-planned");
+            disk.save(record)?;
+            Ok((journal, extent))
+        };
+        write().inspect_err(|_: &io::Error| {
+            if let Err(error) = disk.remove(id) {
+                tracing::warn!(pipeline = %id, %error, "a pipeline that never was leaves its directory");
+            }
+        })
+    }
+
+    pub(crate) fn viewers(&self) -> Viewers {
+        let grace = self.inner().config.timeouts.disconnect;
+        Viewers::new(OnDisconnect::Continue, grace, self.inner().tasks.clone())
+    }
+
+    /// Has a task take the pipeline to its end.
+    pub(crate) fn go_on(&self, live: Arc<LivePipeline>, held: drive::HeldJobs) {
+        self.inner().live.insert(live.id(), live.clone());
+        live.publish();
+        let pipelines = self.clone();
+        self.inner().tasks.spawn(async move {
+            let id = live.id();
+            drive::until_ended(&pipelines, &live, held).await;
+            live.viewers().close();
+            pipelines.inner().live.remove(&id);
+        });
+    }
+}
+
+/// A pipeline that is about to begin.
+#[derive(Debug)]
+pub(crate) struct PlannedPipeline {
+    id: PipelineId,
+    repo: Arc<Repo>,
+    at: PipelineCommit,
+    frozen: FrozenPlan,
+    warnings: Vec<Warning>,
+}
+
+/// What the operator says of workflows of this repo.
+pub(crate) fn options(repo: &Repo) -> WorkflowOptions {
+    let config = &repo.config().pipelines;
+    WorkflowOptions {
+        skip_actions: config.skip_actions.clone(),
+        linux_labels: config.linux_labels.clone(),
+    }
+}
+
+/// The context `vars`: what the operator sets for every run of the repo, but for what may be secret.
+fn vars(repo: &Repo) -> BTreeMap<String, String> {
+    let env = repo.config().env.iter();
+    let shown = env.filter(|(name, _)| !branchyard_config::is_secret_name(name.as_str()));
+    shown
+        .map(|(name, value)| (name.as_str().to_owned(), value.expose().to_owned()))
+        .collect()
+}
+
+fn checked(repo: &Repo, file: &WorkflowText) -> Result<Workflow, Problem> {
+    check(&file.path, &file.text, &options(repo)).map_err(|faults| invalid(&faults))
+}
+
+fn event(
+    workflow: &Workflow,
+    request: &PipelineRequest,
+    at: &PipelineCommit,
+) -> Result<WorkflowEvent, Problem> {
+    let mut declared = workflow.events();
+    let has_dispatch = || {
+        workflow
+            .events()
+            .any(|kind| kind == EventKind::WorkflowDispatch)
+    };
+    let kind = match request.event()? {
+        Some(kind) => kind,
+        None if has_dispatch() || !request.inputs.is_empty() => EventKind::WorkflowDispatch,
+        None => declared.next().unwrap_or(EventKind::WorkflowDispatch),
+    };
+    if kind != EventKind::WorkflowDispatch && !request.inputs.is_empty() {
+        let detail = format!(
+            "inputs are given to workflow_dispatch, and this is {}",
+            kind.name()
+        );
+        return Err(Problem::unprocessable("inputs", detail));
+    }
+    let inputs = request.inputs.iter();
+    let inputs = inputs.map(|(name, value)| (name.clone(), value.0.clone()));
+    Ok(WorkflowEvent {
+        inputs: inputs.collect(),
+        is_asked: true,
+        ..WorkflowEvent::new(kind, at.branch.local_ref())
+    })
+}
+
+/// Refuses what the reader of files takes and nothing here does yet.
+fn check_steps(file: &str, jobs: &[PlannedJob]) -> Result<(), Problem> {
+    for job in jobs {
+        for step in &job.steps {
+            let StepAction::Uses { action, uses } = &step.action else {
+                continue;
+            };
+            if let BuiltIn::Local { .. } = action {
+                let detail = format!(
+                    "{file}:{}: {uses}: composite actions are not run yet (not_supported_yet)",
+                    step.line
+                );
+                return Err(Problem::unprocessable("file", detail)
+                    .help("write the steps of the action into the job"));
+            }
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn invalid(faults: &[WorkflowFault]) -> Problem {
+    let told: Vec<_> = faults
+        .iter()
+        .take(MOST_TOLD)
+        .map(ToString::to_string)
+        .collect();
+    let more = match faults.len().saturating_sub(MOST_TOLD) {
+        0 => String::new(),
+        more => format!("\nand {more} more"),
+    };
+    let code = faults
+        .first()
+        .map_or("workflow_invalid", |fault| fault.code.name());
+    let detail = format!("{}{more}", told.join("\n"));
+    Problem::new(ErrorKind::Unprocessable, code, detail)
+        .field("file")
+        .help("docs/PIPELINES.md says what a workflow file may have; `branchyard pipeline check FILE` tells all problems")
+}
+
+fn nothing_to_do(file: &str, event: EventKind) -> Problem {
+    let detail = format!("{file} does nothing on {}", event.name());
+    Problem::unprocessable("event", detail).help("name an event that is in `on` of the file")
+}
+
+fn record(
+    planned: &PlannedPipeline,
+    principal: &Principal,
+    idempotency: Option<Idempotency>,
+) -> PipelineRecord {
+    let plan = &planned.frozen.plan;
+    PipelineRecord {
+        pipeline_id: planned.id,
+        repo: planned.repo.name().clone(),
+        branch: BranchName::clone(&planned.at.branch),
+        commit: planned.at.commit.clone(),
+        tree: planned.at.tree.clone(),
+        source: PipelineSource::Commit,
+        file: plan.file.clone(),
+        name: plan.name.clone(),
+        run_name: plan.run_name.clone(),
+        event: plan.event.name().to_owned(),
+        principal: principal.name().to_owned(),
+        state: PipelineState::Queued,
+        attempt: 1,
+        jobs: plan.jobs.iter().map(job_record).collect(),
+        reason: None,
+        error: None,
+        warnings: planned.warnings.clone(),
+        created_at: Timestamp::now(),
+        retried_at: None,
+        ended_at: None,
+        duration_ms: None,
+        idempotency,
+    }
+}
+
+/// A job that nothing has happened to.
+pub(crate) fn job_record(job: &PlannedJob) -> JobRecord {
+    let shown = |name: &Planned<String>| match name {
+        Planned::Value(name) | Planned::Template(name) => name.clone(),
+    };
+    let steps = job.steps.iter().map(|step| StepRecord {
+        number: step.number,
+        name: shown(&step.name),
+        background: matches!(
+            step.action,
+            StepAction::Run {
+                background: true,
+                ..
+            }
+        ),
+        ..StepRecord::default()
+    });
+    JobRecord {
+        job: job.id.clone(),
+        name: shown(&job.name),
+        state: match job.skipped {
+            Some(_) => JobState::Skipped,
+            None => JobState::Blocked,
+        },
+        attempt: 1,
+        needs: job.needs.clone(),
+        reason: job.skipped.map(|_| "runs_on".to_owned()),
+        steps: steps.collect(),
+        ..JobRecord::default()
+    }
+}

@@ -1,0 +1,89 @@
+//! Pipelines of branches that are to be seen: start, find, follow, cancel, retry.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::AuthorizedApp;
+use branchyard_model::{ErrorKind, PipelineId, PipelineRecord, Problem, RepoName};
+use branchyard_pipelines::{
+    LivePipeline, PipelineFilter, PipelineRequest, RetryRequest, pipeline_not_found,
+};
+use branchyard_runs::View;
+
+/// Starts a pipeline; the same `key` sent again finds the same one.
+pub async fn start(
+    app: &AuthorizedApp,
+    repo: &RepoName,
+    request: PipelineRequest,
+    key: Option<&str>,
+) -> Result<PipelineId, Problem> {
+    app.repo(repo)?;
+    if let Some(branch) = &request.branch {
+        app.check(repo, branch)?;
+    }
+    let pipelines = &app.yard().pipelines;
+    pipelines.start(repo, request, app.principal(), key).await
+}
+
+pub fn get(app: &AuthorizedApp, id: PipelineId) -> Result<PipelineRecord, Problem> {
+    let record = app.yard().pipelines.record(id)?;
+    match app.principal().sees(&record.repo, &record.branch) {
+        true => Ok(record),
+        false => Err(pipeline_not_found(id)),
+    }
+}
+
+/// The pipeline, if it has not ended.
+pub fn live(app: &AuthorizedApp, id: PipelineId) -> Result<Option<Arc<LivePipeline>>, Problem> {
+    get(app, id)?;
+    Ok(app.yard().pipelines.live(id))
+}
+
+pub fn view(app: &AuthorizedApp, id: PipelineId) -> Result<View, Problem> {
+    get(app, id)?;
+    app.yard().pipelines.view(id)
+}
+
+pub fn cancel(app: &AuthorizedApp, id: PipelineId) -> Result<PipelineRecord, Problem> {
+    get(app, id)?;
+    app.yard().pipelines.cancel(id, app.principal().name())
+}
+
+pub fn retry(
+    app: &AuthorizedApp,
+    id: PipelineId,
+    request: &RetryRequest,
+) -> Result<PipelineRecord, Problem> {
+    get(app, id)?;
+    app.yard().pipelines.retry(id, request)
+}
+
+/// What the steps of a job wrote for people to read.
+pub fn summary_file(
+    app: &AuthorizedApp,
+    id: PipelineId,
+    job: &str,
+) -> Result<Option<PathBuf>, Problem> {
+    get(app, id)?;
+    app.yard().pipelines.summary_file(id, job)
+}
+
+/// Pipelines of a repo by `filter`, newest first, at most `limit`; and whether there are more.
+pub async fn list(
+    app: &AuthorizedApp,
+    repo: &RepoName,
+    filter: PipelineFilter,
+    limit: usize,
+) -> Result<(Vec<PipelineRecord>, bool), Problem> {
+    app.check_repo(repo)?;
+    let (pipelines, principal) = (app.yard().pipelines.clone(), app.principal().clone());
+    let repo = repo.clone();
+    let listed = tokio::task::spawn_blocking(move || {
+        pipelines.list(&repo, &filter, limit, |branch| {
+            principal.sees(&repo, branch)
+        })
+    });
+    listed
+        .await
+        .map_err(|error| Problem::new(ErrorKind::Internal, "look_failed", error.to_string()))?
+}
