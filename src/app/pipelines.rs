@@ -1,12 +1,14 @@
 //! Pipelines of branches that are to be seen: start, find, follow, cancel, retry.
 
-use std::path::PathBuf;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use super::AuthorizedApp;
-use branchyard_model::{ErrorKind, PipelineId, PipelineRecord, Problem, RepoName};
+use branchyard_artifacts::ArtifactSet;
+use branchyard_model::{BranchName, ErrorKind, PipelineId, PipelineRecord, Problem, RepoName};
 use branchyard_pipelines::{
-    LivePipeline, PipelineFilter, PipelineRequest, RetryRequest, pipeline_not_found,
+    ArchiveFormat, LivePipeline, PipelineFilter, PipelineRequest, Pipelines, RetryRequest,
+    pipeline_not_found,
 };
 use branchyard_runs::View;
 
@@ -58,14 +60,56 @@ pub fn retry(
     app.yard().pipelines.retry(id, request)
 }
 
-/// What the steps of a job wrote for people to read.
-pub fn summary_file(
+/// Asks of what is on disk of a pipeline that is to be seen.
+pub async fn ask<T: Send + 'static>(
     app: &AuthorizedApp,
     id: PipelineId,
-    job: &str,
-) -> Result<Option<PathBuf>, Problem> {
+    ask: impl FnOnce(&Pipelines) -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
     get(app, id)?;
-    app.yard().pipelines.summary_file(id, job)
+    let pipelines = app.yard().pipelines.clone();
+    blocking(move || ask(&pipelines)).await
+}
+
+/// The artifact of the newest pipeline of a branch that succeeded and has one.
+pub async fn latest_artifact(
+    app: &AuthorizedApp,
+    repo: &RepoName,
+    branch: Option<BranchName>,
+    name: &str,
+) -> Result<ArtifactSet, Problem> {
+    let repo = app.repo(repo)?;
+    let branch = match branch {
+        Some(branch) => branch,
+        None => {
+            let named = repo.default_branch().ok_or_else(|| {
+                let detail = "it is not known yet which branch is the default one";
+                Problem::unprocessable("branch", detail).help("name the branch")
+            })?;
+            BranchName::parse(&named)?
+        }
+    };
+    app.check(repo.name(), &branch)?;
+    let (pipelines, name) = (app.yard().pipelines.clone(), name.to_owned());
+    blocking(move || pipelines.latest_artifact(repo.name(), &branch, &name)).await
+}
+
+/// Writes all of an artifact that was found to be seen. Blocks.
+pub fn write_archive(
+    app: &AuthorizedApp,
+    set: &ArtifactSet,
+    format: ArchiveFormat,
+    out: impl Write,
+) -> io::Result<()> {
+    app.yard().pipelines.write_archive(set, format, out)
+}
+
+async fn blocking<T: Send + 'static>(
+    ask: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    tokio::task::spawn_blocking(ask)
+        .await
+        .map_err(|error| Problem::new(ErrorKind::Internal, "look_failed", error.to_string()))?
 }
 
 /// Pipelines of a repo by `filter`, newest first, at most `limit`; and whether there are more.
@@ -78,12 +122,10 @@ pub async fn list(
     app.check_repo(repo)?;
     let (pipelines, principal) = (app.yard().pipelines.clone(), app.principal().clone());
     let repo = repo.clone();
-    let listed = tokio::task::spawn_blocking(move || {
+    blocking(move || {
         pipelines.list(&repo, &filter, limit, |branch| {
             principal.sees(&repo, branch)
         })
-    });
-    listed
-        .await
-        .map_err(|error| Problem::new(ErrorKind::Internal, "look_failed", error.to_string()))?
+    })
+    .await
 }

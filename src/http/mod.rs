@@ -1,6 +1,7 @@
 //! The HTTP face: wire to calls on [`App`] and back. `routes` is its table of contents.
 
 mod agents;
+mod artifacts;
 mod audit;
 mod branches;
 mod challenge;

@@ -5,7 +5,8 @@ use std::io;
 
 use axum::Json;
 use axum::body::{Body as HttpBody, Bytes};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::IntoResponse;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_stream::{Stream, StreamExt, StreamMap};
@@ -15,8 +16,9 @@ use super::held::Held;
 use super::listed::{Listed, limit};
 use super::negotiate::{Format, cursor, idempotency_key};
 use super::problem::HttpResult;
+use super::raw::attachment;
 use super::route::Access::Needs;
-use super::route::{Route, With, does, reads};
+use super::route::{Route, TEXT, With, does, reads};
 use super::runs::{Waiting, status_of};
 use super::sinks::{Events, Output, Text};
 use super::streams::{IDEMPOTENCY_KEY, LAST_EVENT_ID, Pieces, resume, streamed};
@@ -53,6 +55,20 @@ pub(super) fn routes() -> Vec<Route> {
                 Needs(Scope::RepoRead),
                 follow,
             ),
+        reads(
+            "showJobSummary",
+            "What the steps of a job wrote to `GITHUB_STEP_SUMMARY`",
+        )
+        .writes(
+            200,
+            "Markdown, as a download; empty where nothing was written.",
+            &[TEXT],
+        )
+        .get(
+            "/api/pipelines/{pipeline}/jobs/{job}/summary",
+            Needs(Scope::RepoRead),
+            summary,
+        ),
         does("pipeline.cancel", "cancelPipeline", "Cancel a pipeline")
             .gives("The pipeline. Its end is not waited for.")
             .post(
@@ -137,6 +153,16 @@ async fn show(
     let record = pipelines::get(&app, id)?;
     let status = status_of(&params, record.state == PipelineState::Succeeded);
     Ok((status, Json(record)))
+}
+
+async fn summary(app: AuthorizedApp, At((id, job)): At<(PipelineId, String)>) -> HttpResult {
+    let text = pipelines::ask(&app, id, move |pipelines| pipelines.summary(id, &job)).await?;
+    let named = attachment("summary.md");
+    let headers = [
+        (header::CONTENT_TYPE, "text/plain; charset=utf-8".to_owned()),
+        (header::CONTENT_DISPOSITION, named),
+    ];
+    Ok((headers, text).into_response())
 }
 
 async fn cancel(

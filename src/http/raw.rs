@@ -3,6 +3,7 @@
 //! Whatever a branch holds is hostile to a browser: it is given as a download, of a kind that runs nothing, and
 //! where it is shown all the same it has an origin of its own.
 
+use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
 use axum::body::Body;
@@ -20,7 +21,6 @@ use super::route::{IF_RANGE, RANGE, Route, TEXT, reads, text};
 use super::tag;
 use crate::app::{AuthorizedApp, inspect};
 use branchyard_model::{BranchName, ErrorKind, Problem, RepoName, Scope};
-use branchyard_workspace::RawFile;
 
 pub(super) fn routes() -> Vec<Route> {
     let kinds = &[
@@ -67,16 +67,26 @@ async fn raw(
 ) -> HttpResult {
     let raw = inspect::raw_file(&app, &repo, &branch, &path).await?;
     let tag = tag::of_stamp(&raw.stamp);
-    let is_known = tag.as_ref().is_some_and(|tag| tag::is_known(tag, &headers));
+    let name = path.rsplit('/').next().unwrap_or_default();
+    download((raw.file, raw.size), name, tag, (&method, &headers)).await
+}
+
+/// A file as a download: the bytes that are asked for of it.
+pub(super) async fn download(
+    (file, size): (File, u64),
+    name: &str,
+    tag: Option<String>,
+    (method, headers): (&Method, &HeaderMap),
+) -> HttpResult {
+    let is_known = tag.as_ref().is_some_and(|tag| tag::is_known(tag, headers));
     let response = match is_known {
         true => Ok(StatusCode::NOT_MODIFIED.into_response()),
-        false => answer(raw, tag.as_deref(), &method, &headers).await,
+        false => answer((file, size), tag.as_deref(), method, headers).await,
     };
     let response = response.map_err(|error| {
         let detail = format!("the file cannot be read: {error}");
         Problem::new(ErrorKind::Internal, "file_unreadable", detail)
     })?;
-    let name = path.rsplit('/').next().unwrap_or_default();
     let named = [(header::CONTENT_DISPOSITION, attachment(name))];
     let policy = "sandbox; default-src 'none'";
     let rules = [
@@ -91,12 +101,11 @@ async fn raw(
 
 /// The bytes that were asked for, and of which kind they are.
 async fn answer(
-    raw: RawFile,
+    (mut file, size): (File, u64),
     tag: Option<&str>,
     method: &Method,
     headers: &HeaderMap,
 ) -> std::io::Result<Response> {
-    let size = raw.size;
     let wanted = range::asked(method, headers)
         .filter(|_| tag::allows_range(tag, headers))
         .and_then(|range| ByteRange::parse(range.to_str().ok()?));
@@ -107,7 +116,6 @@ async fn answer(
     let part = part.flatten();
     let (first, count) = part.unwrap_or((0, size));
     let reading = tokio::task::spawn_blocking(move || {
-        let mut file = raw.file;
         let mut head = Vec::new();
         (&file).take(TELLING).read_to_end(&mut head)?;
         file.seek(SeekFrom::Start(first))?;
@@ -145,7 +153,7 @@ fn is_text(head: &[u8]) -> bool {
 }
 
 /// To be saved under its name.
-fn attachment(name: &str) -> String {
+pub(super) fn attachment(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || ".-_ ".contains(c);
     let plain = name.replace(|c: char| !is_plain(c), "_");
     let exact = utf8_percent_encode(name, PLAIN);

@@ -1,6 +1,6 @@
 //! The directories that paths of a job may lead into, each by the path that the job sees and by the real one.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// One of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,6 +38,30 @@ impl JobDirs {
         let mounts = self.mounts.iter();
         let mounts = mounts.map(|mount| (mount.seen.to_string_lossy().into_owned(), mount));
         std::iter::once(root).chain(home).chain(mounts).collect()
+    }
+
+    /// The directory that a path is in as the job writes it, and where in that; none if it leads out of them.
+    pub(crate) fn place(&self, written: &str) -> Option<(&JobDir, PathBuf)> {
+        let home = self.home.as_ref();
+        let (dir, below) = match (written.strip_prefix('~'), home) {
+            (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
+                (home, Path::new(rest.trim_start_matches('/')))
+            }
+            _ if Path::new(written).is_absolute() => {
+                let (n, below) = self.find(Path::new(written))?;
+                (self.all().get(n)?.1, below)
+            }
+            _ => (&self.root, Path::new(written)),
+        };
+        let mut plain = PathBuf::new();
+        for part in below.components() {
+            match part {
+                Component::Normal(name) => plain.push(name),
+                Component::CurDir => {}
+                _ => return None,
+            }
+        }
+        Some((dir, plain))
     }
 
     /// Which of them a path that the job sees is in, and where in it.

@@ -11,13 +11,24 @@ use crate::beneath;
 use crate::blobs::Blobs;
 use crate::copy::Copier;
 use crate::error::{ArtifactError, shown};
+use crate::job_dirs::JobDirs;
 use crate::set::{ArtifactFile, ArtifactSet};
 
 const AT_ONCE: usize = 16;
 
-pub(crate) fn restore(blobs: &Blobs, set: &ArtifactSet, into: &Path) -> Result<(), ArtifactError> {
-    let root = beneath::open_root(into)
-        .map_err(ArtifactError::io("open the directory to restore into"))?;
+/// `into` is a path as a job writes it: below the root, absolute in one of its directories, or below `~`.
+pub(crate) fn restore(
+    blobs: &Blobs,
+    set: &ArtifactSet,
+    dirs: &JobDirs,
+    into: &str,
+) -> Result<(), ArtifactError> {
+    let (dir, below) = dirs.place(into).ok_or_else(|| ArtifactError::Pattern {
+        pattern: shown(into),
+        why: "it is in no directory of the job".into(),
+    })?;
+    let opened = beneath::open_root(&dir.real).and_then(|root| beneath::make_dirs(&root, &below));
+    let root = opened.map_err(|error| not_copied(&below, error))?;
     let copier = Copier::unlimited();
     let restored = parallel::share(
         set.files.len(),

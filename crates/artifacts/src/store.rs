@@ -12,6 +12,7 @@ use crate::archive;
 use crate::blobs::{Blobs, create_if_missing};
 use crate::collect::{self, CollectRequest, Collected};
 use crate::error::ArtifactError;
+use crate::job_dirs::JobDirs;
 use crate::limits::ArtifactLimits;
 use crate::restore;
 use crate::set::{ArtifactSet, SetOwner};
@@ -143,8 +144,13 @@ impl ArtifactStore {
     }
 
     /// Writes the files of a set to below a directory of a job, in place of files that are there.
-    pub fn restore(&self, set: &ArtifactSet, into: &Path) -> Result<(), ArtifactError> {
-        restore::restore(&self.blobs, set, into)
+    pub fn restore(
+        &self,
+        set: &ArtifactSet,
+        dirs: &JobDirs,
+        into: &str,
+    ) -> Result<(), ArtifactError> {
+        restore::restore(&self.blobs, set, dirs, into)
     }
 
     pub fn write_tar(&self, set: &ArtifactSet, out: impl Write) -> io::Result<()> {

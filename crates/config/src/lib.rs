@@ -8,6 +8,7 @@
 //! It must not write anything, and it starts no process.
 
 mod access;
+mod artifacts;
 mod audit;
 mod auth;
 mod build;
@@ -76,6 +77,7 @@ use std::path::PathBuf;
 use branchyard_model::RepoName;
 
 pub use access::Access;
+pub use artifacts::{ArtifactsConfig, CachesConfig};
 pub use audit::AuditConfig;
 pub use auth::{AuthConfig, Role};
 pub use build::{BuildConfig, MakeArg, SearchPath};
@@ -151,6 +153,8 @@ pub struct Config {
     pub reaper: ReaperConfig,
     pub history: HistoryConfig,
     pub pipelines: PipelinesConfig,
+    pub artifacts: ArtifactsConfig,
+    pub caches: CachesConfig,
     pub audit: AuditConfig,
     pub mcp: McpConfig,
     pub sandbox: SandboxConfig,

@@ -136,6 +136,8 @@ impl Config {
             reaper: values.reaper,
             history: values.history,
             pipelines: values.pipelines,
+            artifacts: values.artifacts,
+            caches: values.caches,
             audit: values.audit,
             mcp: values.mcp,
             sandbox,

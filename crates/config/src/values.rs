@@ -9,9 +9,9 @@ use serde::Deserialize;
 
 use super::value;
 use super::{
-    AuditConfig, AuthConfig, BuildConfig, CodeConfig, GitConfig, HistoryConfig, HostName, Limits,
-    LogFilter, McpConfig, PipelinesConfig, ReaperConfig, RepoConfig, SandboxConfig, SecretConfig,
-    SecretName, Timeouts, TlsConfig, WebOrigin,
+    ArtifactsConfig, AuditConfig, AuthConfig, BuildConfig, CachesConfig, CodeConfig, GitConfig,
+    HistoryConfig, HostName, Limits, LogFilter, McpConfig, PipelinesConfig, ReaperConfig,
+    RepoConfig, SandboxConfig, SecretConfig, SecretName, Timeouts, TlsConfig, WebOrigin,
 };
 use branchyard_model::RepoName;
 
@@ -49,6 +49,8 @@ pub(super) struct Values {
     pub reaper: ReaperConfig,
     pub history: HistoryConfig,
     pub pipelines: PipelinesConfig,
+    pub artifacts: ArtifactsConfig,
+    pub caches: CachesConfig,
     pub audit: AuditConfig,
     pub mcp: McpConfig,
     #[schemars(extend("example" = "npm"))]
@@ -78,6 +80,8 @@ impl Default for Values {
             reaper: ReaperConfig::default(),
             history: HistoryConfig::default(),
             pipelines: PipelinesConfig::default(),
+            artifacts: ArtifactsConfig::default(),
+            caches: CachesConfig::default(),
             audit: AuditConfig::default(),
             mcp: McpConfig::default(),
             secrets: BTreeMap::new(),

@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::cache_steps::PendingCache;
 use crate::job::JobEnd;
-use branchyard_model::{PipelineId, PipelineRecord, RunId, StepRecord};
+use branchyard_model::{PipelineId, PipelineRecord, RunId, StepRecord, Warning};
 use branchyard_runs::stop_note;
 use branchyard_runtime::disk::{Trash, create_private_dir, read_json, write_json};
 use branchyard_workflow::{WorkflowEvent, WorkflowPlan};
@@ -35,6 +36,9 @@ pub(crate) struct FrozenPlan {
     pub(crate) plan: WorkflowPlan,
     /// By whose limits its steps count.
     pub(crate) account: String,
+    /// Whether the commit is what the remote has on a protected branch.
+    #[serde(default)]
+    pub(crate) is_protected: bool,
 }
 
 /// How far an attempt at a job has come. It is on disk before anything that it says has an effect.
@@ -50,6 +54,12 @@ pub(crate) struct Attempt {
     /// What steps wrote to `GITHUB_ENV` and `GITHUB_PATH`.
     pub(crate) env: BTreeMap<String, String>,
     pub(crate) search: Vec<String>,
+    /// The names of its artifacts, and the caches that it saves if it succeeds.
+    pub(crate) artifacts: Vec<String>,
+    pub(crate) caches: Vec<PendingCache>,
+    /// The digests of the caches that were restored.
+    pub(crate) restored: Vec<String>,
+    pub(crate) warnings: Vec<Warning>,
     /// The outputs of the job, once it has ended.
     pub(crate) outputs: BTreeMap<String, String>,
     pub(crate) end: Option<JobEnd>,

@@ -2,13 +2,14 @@
 //! runs its steps with all three.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::cache_steps::{self, CacheJob};
 use crate::concurrency::{GroupEntry, GroupPlace};
 use crate::context::{self, Contexts, JobFacts};
 use crate::disk::{Attempt, AttemptDirs, StepProgress};
@@ -17,9 +18,10 @@ use crate::live::{LivePipeline, StopHandle};
 use crate::pipelines::Pipelines;
 use crate::step::StepRunner;
 use crate::uses;
+use branchyard_artifacts::{JobDir, JobDirs};
 use branchyard_config::crash_point;
-use branchyard_model::{ErrorKind, JobState, Problem, RunId};
-use branchyard_runs::step::{self, JobSlot};
+use branchyard_model::{BranchName, ErrorKind, JobState, Problem, RunId, Warning};
+use branchyard_runs::step::{self, JobSlot, SeenPlaces, StepPlace};
 use branchyard_workflow::{
     ExprFault, ExprValue, PlannedConcurrency, PlannedJob, StepAction, render,
 };
@@ -164,10 +166,12 @@ impl JobRunner<'_> {
         self.save(attempt).map_err(JobEnd::rejected)?;
         crash_point("attempt-recorded");
         self.show_begun(attempt);
-        let directory = step::step_directory(&self.pipelines.inner().runs, &repo, lease.path());
-        let directory = directory.map_err(JobEnd::rejected)?;
         self.prepare(attempt, lease).await?;
-        self.run_steps(&repo, attempt, lease, directory).await
+        let end = self.run_steps(&repo, attempt, lease).await?;
+        if end.state == JobState::Succeeded {
+            self.save_caches(&repo, attempt, lease).await;
+        }
+        Ok(end)
     }
 
     async fn run_steps(
@@ -175,25 +179,21 @@ impl JobRunner<'_> {
         repo: &Arc<Repo>,
         attempt: &mut Attempt,
         lease: &ScratchLease,
-        directory: PathBuf,
     ) -> Result<JobEnd, JobEnd> {
         let (plan, dirs) = (self.live.plan(), self.dirs());
+        dirs.make().map_err(|error| self.unwritten(&error))?;
+        let seen = self.seen(repo, lease)?;
         let secrets = BTreeMap::new();
-        let tmp = match directory.as_path() == lease.path() {
-            true => dirs.tmp.clone(),
-            false => PathBuf::from("/tmp"),
-        };
         let facts = JobFacts {
             attempt: self.number,
-            directory: &directory,
-            tmp: &tmp,
+            directory: &seen.worktree,
+            tmp: &seen.tmp,
             needs: self.needs.clone(),
             secrets: &secrets,
         };
         let contexts = context::of_job(&plan.plan, self.job, &facts);
         let (env, seconds) = self.show_named(&contexts)?;
-        dirs.make().map_err(|error| self.unwritten(&error))?;
-        let mut steps = StepRunner::new(self, repo.clone(), (lease, directory, tmp), attempt);
+        let mut steps = StepRunner::new(self, repo.clone(), (lease, seen), attempt);
         steps.begin(contexts, env, seconds);
         let end = steps.until_all_ended().await;
         let last = steps.last_contexts();
@@ -232,6 +232,75 @@ impl JobRunner<'_> {
             Ok((name.clone(), value))
         });
         outputs.collect()
+    }
+
+    /// Where the steps find what they share.
+    fn seen(&self, repo: &Repo, lease: &ScratchLease) -> Result<SeenPlaces, JobEnd> {
+        let dirs = self.dirs();
+        let place = StepPlace {
+            worktree: lease.path().to_owned(),
+            home: dirs.home,
+            tmp: dirs.tmp,
+            files: dirs.files,
+            script: None,
+            working_directory: PathBuf::new(),
+        };
+        let seen = step::seen_places(&self.pipelines.inner().runs, repo, &place);
+        seen.map_err(JobEnd::rejected)
+    }
+
+    /// The directories of the job, for artifacts and caches.
+    pub(crate) fn job_dirs(&self, lease: &ScratchLease, seen: &SeenPlaces) -> JobDirs {
+        let dirs = self.dirs();
+        let dir = |seen: &Path, real: &Path| JobDir {
+            seen: seen.to_owned(),
+            real: real.to_owned(),
+        };
+        JobDirs {
+            root: dir(&seen.worktree, lease.path()),
+            home: Some(dir(&seen.home, &dirs.home)),
+            mounts: vec![dir(&seen.tmp, &dirs.tmp)],
+        }
+    }
+
+    /// The caches that the job may read and write.
+    pub(crate) fn caches(&self, repo: &Repo, dirs: JobDirs) -> CacheJob {
+        let branch = self.live.look(|record| record.branch.to_string());
+        let is_protected = self.live.plan().is_protected;
+        let mut protected = repo.protected_patterns();
+        // A glob is the name of no branch.
+        protected.retain(|name| BranchName::parse(name).is_ok());
+        CacheJob {
+            store: self.pipelines.inner().caches.clone(),
+            repo: repo.name().clone(),
+            dirs,
+            scopes: cache_steps::scopes(&branch, is_protected, &protected),
+        }
+    }
+
+    /// Saves what the steps wanted cached. That it cannot be saved is no failure of the job.
+    async fn save_caches(&self, repo: &Repo, attempt: &mut Attempt, lease: &ScratchLease) {
+        let Ok(seen) = self.seen(repo, lease) else {
+            return;
+        };
+        let caches = self.caches(repo, self.job_dirs(lease, &seen));
+        for pending in std::mem::take(&mut attempt.caches) {
+            let caches = caches.clone();
+            let saved = tokio::task::spawn_blocking(move || caches.save(&pending)).await;
+            match saved {
+                Ok(Ok(warnings)) => attempt.warnings.extend(warnings),
+                Ok(Err(problem)) => {
+                    let message = format!("a cache was not saved: {}", problem.outward().detail);
+                    attempt
+                        .warnings
+                        .push(Warning::new("cache_not_saved", message));
+                }
+                Err(error) => tracing::error!(%error, "the task that saves a cache failed"),
+            }
+        }
+        let warnings = attempt.warnings.clone();
+        self.live
+            .change_job(&self.job.id, |record| record.warnings = warnings);
     }
 
     /// Moves the worktree to the commit, unless that was done before.

@@ -3,6 +3,9 @@
 //! killed leaves nothing out and starts nothing twice.
 
 mod adopt;
+mod artifact_steps;
+mod artifacts;
+mod cache_steps;
 mod concurrency;
 mod context;
 mod disk;
@@ -22,6 +25,7 @@ mod step;
 mod step_env;
 mod uses;
 
+pub use artifacts::ArchiveFormat;
 pub use list::PipelineFilter;
 pub use live::LivePipeline;
 pub use pipelines::{PipelineParts, Pipelines, pipeline_not_found};

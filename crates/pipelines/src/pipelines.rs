@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,12 +15,13 @@ use crate::concurrency::ConcurrencyGroups;
 use crate::disk::PipelineDisk;
 use crate::list::PipelineEntry;
 use crate::live::LivePipeline;
+use branchyard_artifacts::{ArtifactLimits, ArtifactStore, CacheLimits, CacheStore, SetOwner};
 use branchyard_config::Config;
 use branchyard_model::{ErrorKind, PipelineId, PipelineRecord, Problem};
 use branchyard_runs::{Runs, View, stop_note};
 use branchyard_runtime::background::Background;
 use branchyard_runtime::clock::SteadyClock;
-use branchyard_runtime::disk::{DiskGuard, Trash};
+use branchyard_runtime::disk::{DiskGuard, Trash, if_there};
 use branchyard_workspace::Workspaces;
 use branchyard_workspace::repos::Repos;
 
@@ -56,6 +56,8 @@ pub(crate) struct PipelinesInner {
     pub(crate) margin: DiskGuard,
     pub(crate) tasks: tokio_util::task::TaskTracker,
     pub(crate) disk: Arc<PipelineDisk>,
+    pub(crate) artifacts: Arc<ArtifactStore>,
+    pub(crate) caches: Arc<CacheStore>,
     pub(crate) live: DashMap<PipelineId, Arc<LivePipeline>>,
     /// All of them, live or ended.
     pub(crate) known: RwLock<BTreeMap<PipelineId, PipelineEntry>>,
@@ -80,6 +82,8 @@ impl Pipelines {
             clock,
             is_copy,
         } = parts;
+        let artifacts = ArtifactStore::open(margin.state(), artifact_limits(&config))?;
+        let caches = CacheStore::open(margin.state(), cache_limits(&config), trash.clone())?;
         let disk = Arc::new(PipelineDisk::open(margin.state(), trash)?);
         let pipelines = Self(Arc::new(PipelinesInner {
             config,
@@ -89,6 +93,8 @@ impl Pipelines {
             margin,
             tasks: background.tasks,
             disk,
+            artifacts: Arc::new(artifacts),
+            caches: Arc::new(caches),
             live: DashMap::new(),
             known: RwLock::default(),
             groups: ConcurrencyGroups::default(),
@@ -154,13 +160,23 @@ impl Pipelines {
         self.0.leaving.cancel();
     }
 
-    /// What the steps of a job wrote to be read by people; none if they wrote nothing.
-    pub fn summary_file(&self, id: PipelineId, job: &str) -> Result<Option<PathBuf>, Problem> {
+    /// What the steps of a job wrote to be read by people; empty if they wrote nothing. Blocks.
+    pub fn summary(&self, id: PipelineId, job: &str) -> Result<String, Problem> {
         let record = self.record(id)?;
         let found = record.jobs.iter().find(|other| other.job == job);
         let job = found.ok_or_else(|| job_not_found(id, job))?;
         let dirs = self.0.disk.dirs(id, (&job.job, job.attempt), 0);
-        Ok(Some(dirs.summary()).filter(|file| file.is_file()))
+        match if_there(std::fs::read(dirs.summary())) {
+            Ok(text) => Ok(String::from_utf8_lossy(&text.unwrap_or_default()).into_owned()),
+            Err(error) => {
+                let detail = format!("the summary of the job cannot be read: {error}");
+                Err(Problem::new(
+                    ErrorKind::Internal,
+                    "summary_unreadable",
+                    detail,
+                ))
+            }
+        }
     }
 
     /// From time to time lets go of pipelines that are beyond what is to be kept.
@@ -176,6 +192,11 @@ impl Pipelines {
     }
 
     fn expire(&self, now: Timestamp) {
+        self.forget_pipelines(now);
+        self.sweep_artifacts(now);
+    }
+
+    fn forget_pipelines(&self, now: Timestamp) {
         let kept = &self.0.config.pipelines;
         let age = SignedDuration::try_from(kept.keep).unwrap_or(SignedDuration::MAX);
         let horizon = now.checked_sub(age).unwrap_or(Timestamp::MIN);
@@ -189,6 +210,9 @@ impl Pipelines {
             match self.0.disk.remove(id) {
                 Ok(()) => {
                     self.0.known.write().remove(&id);
+                    if let Err(error) = self.0.artifacts.remove_owner(&SetOwner::Pipeline(id)) {
+                        tracing::warn!(pipeline = %id, %error, "the artifacts of a pipeline stay");
+                    }
                     tracing::info!(pipeline = %id, "an old pipeline was let go of");
                 }
                 Err(error) => {
@@ -196,6 +220,26 @@ impl Pipelines {
                 }
             }
         }
+    }
+}
+
+/// What the operator says of artifacts.
+fn artifact_limits(config: &Config) -> ArtifactLimits {
+    let artifacts = &config.artifacts;
+    ArtifactLimits {
+        max_size: artifacts.max_size.as_u64(),
+        max_files: artifacts.max_files,
+        keep: artifacts.keep,
+        max_bytes: artifacts.max_bytes.as_u64(),
+    }
+}
+
+fn cache_limits(config: &Config) -> CacheLimits {
+    let caches = &config.caches;
+    CacheLimits {
+        max_size: caches.max_size.as_u64(),
+        max_files: caches.max_files,
+        max_bytes: caches.max_bytes.as_u64(),
     }
 }
 

@@ -21,6 +21,8 @@ pub(crate) struct PipelineCommit {
     pub(crate) branch: BranchName,
     pub(crate) commit: CommitId,
     pub(crate) tree: CommitId,
+    /// Whether the remote has it on the branch.
+    pub(crate) is_on_remote: bool,
 }
 
 /// A workflow file as the commit has it.
@@ -85,8 +87,13 @@ pub(crate) async fn commit(
             (None, None, Some(local)) => local,
             (None, None, None) => return Err(branch_not_found(&branch)),
         };
+        let is_on_remote = match remote {
+            Some(tip) => git::is_ancestor(store, found, tip)?,
+            None => false,
+        };
         Ok(PipelineCommit {
             branch,
+            is_on_remote,
             commit: commit_id(found)?,
             tree: CommitTree::of(store, found)?.id()?,
         })

@@ -77,6 +77,7 @@ impl Pipelines {
         let branch = source::branch(&repo, request).await?;
         principal.check(repo.name(), &branch)?;
         let at = source::commit(&repo, &branch, request.commit.as_ref()).await?;
+        let is_on_remote = at.is_on_remote;
         let file = source::workflow_text(&repo, &at.commit, request.file.as_deref()).await?;
         let workflow = checked(&repo, &file)?;
         let id = PipelineId::new();
@@ -105,6 +106,7 @@ impl Pipelines {
                 event,
                 plan,
                 account: principal.account().to_owned(),
+                is_protected: is_on_remote && repo.protects(&branch),
             },
             repo,
         })

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::artifact_steps::{ActionDone, ArtifactJob, With};
 use crate::context::{self, Contexts};
 use crate::disk::{Attempt, AttemptDirs, StepProgress};
 use crate::env_files;
@@ -21,10 +22,11 @@ use branchyard_model::{
     EndState, ErrorKind, JobState, Problem, RunId, RunRecord, RunState, StepOf, StepState,
 };
 use branchyard_runs::Live;
-use branchyard_runs::step::{self, StepPlace, StepRequest, StepRun};
+use branchyard_runs::step::{self, SeenPlaces, StepPlace, StepRequest, StepRun};
 use branchyard_runtime::disk::write_private;
 use branchyard_workflow::{
-    EvalContext, ExprFault, JobStatus, Planned, PlannedStep, StepAction, condition, render_script,
+    BuiltIn, EvalContext, ExprFault, JobStatus, Planned, PlannedStep, StepAction, condition,
+    render_script,
 };
 use branchyard_workspace::ScratchLease;
 use branchyard_workspace::repos::Repo;
@@ -55,8 +57,7 @@ pub(crate) struct StepRunner<'a> {
     job: &'a JobRunner<'a>,
     repo: Arc<Repo>,
     lease: &'a ScratchLease,
-    directory: PathBuf,
-    tmp: PathBuf,
+    seen: SeenPlaces,
     dirs: AttemptDirs,
     attempt: &'a mut Attempt,
     contexts: Contexts,
@@ -71,7 +72,7 @@ impl<'a> StepRunner<'a> {
     pub(crate) fn new(
         job: &'a JobRunner<'a>,
         repo: Arc<Repo>,
-        (lease, directory, tmp): (&'a ScratchLease, PathBuf, PathBuf),
+        (lease, seen): (&'a ScratchLease, SeenPlaces),
         attempt: &'a mut Attempt,
     ) -> Self {
         Self {
@@ -79,8 +80,7 @@ impl<'a> StepRunner<'a> {
             job,
             repo,
             lease,
-            directory,
-            tmp,
+            seen,
             attempt,
             contexts: Contexts::default(),
             env: BTreeMap::new(),
@@ -184,23 +184,91 @@ impl<'a> StepRunner<'a> {
 
     async fn use_action(
         &mut self,
-        _at: usize,
+        at: usize,
         planned: &PlannedStep,
-        (action, uses): (&branchyard_workflow::BuiltIn, &str),
+        (action, uses): (&BuiltIn, &str),
         contexts: &Contexts,
     ) -> StepEnd {
-        let _ = (planned, contexts);
-        use branchyard_workflow::BuiltIn;
-        match action {
-            // The job began with its commit checked out, and with tools that were looked for.
-            BuiltIn::Checkout | BuiltIn::Toolchain { .. } => {
-                StepEnd::of(StepState::Succeeded, None)
+        let done = match self.act(planned, (action, uses), contexts).await {
+            Ok(done) => done,
+            Err(problem) => {
+                let judged = self.job.pipelines.inner().margin.judge(problem).outward();
+                let help = judged
+                    .help
+                    .map_or(String::new(), |help| format!("; {help}"));
+                return StepEnd::of(StepState::Failed, format!("{}{help}", judged.detail));
             }
-            _ => StepEnd::of(
-                StepState::Rejected,
-                format!("{uses} is not supported yet (not_supported_yet)"),
-            ),
+        };
+        self.attempt.steps[at].outputs.extend(done.outputs);
+        self.attempt.warnings.extend(done.warnings);
+        self.attempt.restored.extend(done.restored);
+        if let Some(pending) = done.pending.filter(|it| !self.attempt.caches.contains(it)) {
+            self.attempt.caches.push(pending);
         }
+        if let Some(name) = done.made.filter(|it| !self.attempt.artifacts.contains(it)) {
+            self.attempt.artifacts.push(name);
+        }
+        StepEnd::of(StepState::Succeeded, None)
+    }
+
+    /// Does what a built-in action does.
+    async fn act(
+        &self,
+        planned: &PlannedStep,
+        (action, uses): (&BuiltIn, &str),
+        contexts: &Contexts,
+    ) -> Result<ActionDone, Problem> {
+        let with = self.with(planned, contexts)?;
+        let dirs = self.job.job_dirs(self.lease, &self.seen);
+        let artifacts = ArtifactJob {
+            store: self.job.pipelines.inner().artifacts.clone(),
+            pipeline: self.job.live.id(),
+            job: self.job.job.id.clone(),
+            attempt: self.job.number,
+            dirs: dirs.clone(),
+        };
+        let caches = self.job.caches(&self.repo, dirs);
+        let (action, uses) = (action.clone(), uses.to_owned());
+        let acting = tokio::task::spawn_blocking(move || match action {
+            // The job began with its commit checked out, and with tools that were looked for.
+            BuiltIn::Checkout | BuiltIn::Toolchain { .. } => Ok(ActionDone::default()),
+            BuiltIn::UploadArtifact => artifacts.upload(&with),
+            BuiltIn::DownloadArtifact => artifacts.download(&with),
+            BuiltIn::Cache => caches.restore(&with, true),
+            BuiltIn::CacheRestore => caches.restore(&with, false),
+            BuiltIn::CacheSave => Ok(ActionDone {
+                warnings: caches.save(&caches.pending(&with))?,
+                ..ActionDone::default()
+            }),
+            BuiltIn::Local { .. } => {
+                let detail = format!("{uses} is not supported yet (not_supported_yet)");
+                Err(Problem::unprocessable("uses", detail))
+            }
+        });
+        acting
+            .await
+            .map_err(|error| Problem::new(ErrorKind::Internal, "step_failed", error.to_string()))?
+    }
+
+    fn with(&self, planned: &PlannedStep, contexts: &Contexts) -> Result<With, Problem> {
+        let files = WorktreeFiles(self.lease.path());
+        let context = contexts.eval().with_files(&files);
+        // A checkout asks for a token that no job has, and takes nothing else.
+        let is_checkout = matches!(
+            planned.action,
+            StepAction::Uses {
+                action: BuiltIn::Checkout,
+                ..
+            }
+        );
+        let with = planned.with.iter().filter(|_| !is_checkout);
+        with.map(|(name, value)| {
+            let value = context::text(value, &context);
+            let value = value
+                .map_err(|fault| Problem::unprocessable(name, format!("`{name}`: {fault}")))?;
+            Ok((name.clone(), value))
+        })
+        .collect()
     }
 
     /// Starts the command of a step, or finds the run that it has by now.
@@ -276,8 +344,8 @@ impl<'a> StepRunner<'a> {
             attempt: job.number,
             step: planned.number,
             id: planned.id.as_deref(),
-            directory: &self.directory,
-            tmp: &self.tmp,
+            directory: &self.seen.worktree,
+            tmp: &self.seen.tmp,
             files: &self.dirs.files,
         };
         // What the file says of them goes first.
@@ -297,7 +365,7 @@ impl<'a> StepRunner<'a> {
                 job: job.job.id.clone(),
                 attempt: job.number,
                 number: planned.number,
-                directory: self.directory.clone(),
+                directory: self.seen.worktree.clone(),
             },
             argv: argv.collect(),
             env: all,
@@ -345,7 +413,7 @@ impl<'a> StepRunner<'a> {
         let written = context::text(written, context);
         let written = written.map_err(|fault| invalid("`working-directory`", &fault))?;
         let path = Path::new(&written);
-        let inside = path.strip_prefix(&self.directory).unwrap_or(path);
+        let inside = path.strip_prefix(&self.seen.worktree).unwrap_or(path);
         let is_inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
         match inside.components().all(is_inside) {
             true => Ok(inside

@@ -104,9 +104,26 @@ pub fn most_jobs(runs: &Runs, repo: &Repo) -> usize {
     repo.config().max_concurrent_runs.unwrap_or(of_all)
 }
 
-/// Where a step finds its worktree.
-pub fn step_directory(runs: &Runs, repo: &Repo, worktree: &Path) -> Result<PathBuf, Problem> {
-    runs.inner().sandboxes.step_directory(repo, worktree)
+/// Where the steps of a job find what they share.
+#[derive(Debug, Clone)]
+pub struct SeenPlaces {
+    pub worktree: PathBuf,
+    pub home: PathBuf,
+    pub tmp: PathBuf,
+}
+
+/// As the sandbox shows it, where there is one.
+pub fn seen_places(runs: &Runs, repo: &Repo, place: &StepPlace) -> Result<SeenPlaces, Problem> {
+    let sandboxes = &runs.inner().sandboxes;
+    let (home, tmp) = match sandboxes.of_step(repo, place)? {
+        Some(sandbox) => (sandbox.home().to_owned(), PathBuf::from(SANDBOX_TMP)),
+        None => (place.home.clone(), place.tmp.clone()),
+    };
+    Ok(SeenPlaces {
+        worktree: sandboxes.step_directory(repo, &place.worktree)?,
+        home,
+        tmp,
+    })
 }
 
 /// Whether steps of the repo can be run here: their sandbox can be had.

@@ -170,7 +170,7 @@ fn a_writer_that_fails_and_a_blob_that_is_gone_end_an_archive() {
     assert!(!zip.is_empty() && !directory, "the end of a zip archive");
     let into = yard.path("into");
     fs::create_dir(&into).unwrap();
-    let gone = yard.store.restore(&set, &into).unwrap_err();
+    let gone = yard.restore_to(&set, &into).unwrap_err();
     assert_eq!(crate::yard::code(gone).0, "artifact_gone");
 }
 

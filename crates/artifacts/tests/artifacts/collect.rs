@@ -279,7 +279,7 @@ fn an_artifact_of_another_owner_is_linked_with_the_same_blobs() {
     let into = yard.path("into");
     fs::create_dir(&into).unwrap();
     yard.store.remove_owner(&yard.owner).unwrap();
-    yard.store.restore(&linked, &into).unwrap();
+    yard.restore_to(&linked, &into).unwrap();
     assert_eq!(fs::read_to_string(into.join("b")).unwrap(), "b");
     // Another one of that name is not replaced by a link.
     write(&yard.job().join("a"), "changed");

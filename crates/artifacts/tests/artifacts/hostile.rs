@@ -186,13 +186,13 @@ fn nothing_is_restored_through_a_link() {
     // A link at the place of a file makes way for it.
     fresh();
     symlink(outside.join("top"), into.join("top")).unwrap();
-    yard.store.restore(&set, &into).unwrap();
+    yard.restore_to(&set, &into).unwrap();
     assert!(fs::symlink_metadata(into.join("top")).unwrap().is_file());
     assert_eq!(fs::read_to_string(outside.join("top")).unwrap(), "theirs");
     // So does an older file, and what is beside it stays.
     write(&into.join("top"), "older and longer than the new one");
     write(&into.join("sub/other"), "other");
-    yard.store.restore(&set, &into).unwrap();
+    yard.restore_to(&set, &into).unwrap();
     assert_eq!(fs::read_to_string(into.join("top")).unwrap(), "top");
     assert_eq!(fs::read_to_string(into.join("sub/other")).unwrap(), "other");
 
@@ -204,7 +204,7 @@ fn nothing_is_restored_through_a_link() {
     for (name, block) in blocks {
         fresh();
         block(&into.join(name));
-        let error = yard.store.restore(&set, &into).unwrap_err();
+        let error = yard.restore_to(&set, &into).unwrap_err();
         assert!(error.to_string().contains(name), "{error}");
         assert_eq!(code(error).0, "artifact_in_the_way");
         assert!(!outside.join("file").exists());
@@ -212,5 +212,5 @@ fn nothing_is_restored_through_a_link() {
     // The directory itself is the daemon's choice, and no link.
     fresh();
     symlink(&outside, yard.path("linked")).unwrap();
-    assert!(yard.store.restore(&set, &yard.path("linked")).is_err());
+    assert!(yard.restore_to(&set, &yard.path("linked")).is_err());
 }

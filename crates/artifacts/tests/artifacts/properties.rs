@@ -64,7 +64,7 @@ proptest! {
         let set = yard.set("all");
         let into = yard.path("into");
         fs::create_dir(&into).unwrap();
-        yard.store.restore(&set, &into).unwrap();
+        yard.restore_to(&set, &into).unwrap();
         let mut restored = Tree::new();
         read(&into, "", &mut restored);
         prop_assert!(restored == tree);

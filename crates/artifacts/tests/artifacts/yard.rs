@@ -61,6 +61,15 @@ impl Yard {
         })
     }
 
+    /// Restores a set into a directory outside of the job.
+    pub(crate) fn restore_to(&self, set: &ArtifactSet, into: &Path) -> Result<(), ArtifactError> {
+        let dirs = JobDirs::only(JobDir {
+            seen: into.to_owned(),
+            real: into.to_owned(),
+        });
+        self.store.restore(set, &dirs, ".")
+    }
+
     pub(crate) fn collect_with(
         &self,
         name: &str,

@@ -1,0 +1,134 @@
+//! The artifacts of pipelines that have them: found, opened, and let go of.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, Write};
+
+use jiff::Timestamp;
+
+use crate::list::PipelineFilter;
+use crate::pipelines::Pipelines;
+use branchyard_artifacts::{ArtifactFile, ArtifactSet, SetOwner};
+use branchyard_model::{BranchName, ErrorKind, PipelineId, PipelineState, Problem, RepoName};
+
+/// How many green pipelines of a branch are looked through for an artifact.
+const LOOKED_THROUGH: usize = 100;
+
+/// The formats in which a whole artifact is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ArchiveFormat {
+    Zip,
+    Tar,
+}
+
+impl Pipelines {
+    /// The artifacts of a pipeline, by name. Blocks.
+    pub fn artifacts(&self, id: PipelineId) -> Result<Vec<ArtifactSet>, Problem> {
+        let sets = self.inner().artifacts.sets(&SetOwner::Pipeline(id));
+        sets.map_err(|error| {
+            let detail = format!("the artifacts of the pipeline cannot be read: {error}");
+            Problem::new(ErrorKind::Internal, "artifacts_unreadable", detail)
+        })
+    }
+
+    /// One of them. Blocks.
+    pub fn artifact(&self, id: PipelineId, name: &str) -> Result<ArtifactSet, Problem> {
+        let set = self.inner().artifacts.set(&SetOwner::Pipeline(id), name);
+        set.ok_or_else(|| artifact_not_found(name))
+    }
+
+    /// A file of an artifact, with its content. Blocks.
+    pub fn artifact_file(
+        &self,
+        id: PipelineId,
+        name: &str,
+        path: &str,
+    ) -> Result<(ArtifactFile, File), Problem> {
+        let set = self.artifact(id, name)?;
+        let file = set.files.into_iter().find(|file| file.path == path);
+        let file = file.ok_or_else(|| {
+            let detail = format!("the artifact {name:?} has no file {path:?}");
+            Problem::new(ErrorKind::NotFound, "file_not_found", detail).field("path")
+        })?;
+        let content = self.inner().artifacts.open_blob(&file.sha256);
+        let content = content.map_err(|error| {
+            let detail = format!("the content of {path} cannot be read: {error}");
+            Problem::new(ErrorKind::Internal, "artifact_gone", detail)
+        })?;
+        Ok((file, content))
+    }
+
+    /// Writes all of an artifact. After an error what was written is no whole archive. Blocks.
+    pub fn write_archive(
+        &self,
+        set: &ArtifactSet,
+        format: ArchiveFormat,
+        out: impl Write,
+    ) -> io::Result<()> {
+        match format {
+            ArchiveFormat::Zip => self.inner().artifacts.write_zip(set, out),
+            ArchiveFormat::Tar => self.inner().artifacts.write_tar(set, out),
+        }
+    }
+
+    /// The artifact of this name of the newest pipeline of a branch that succeeded and has one. Blocks.
+    pub fn latest_artifact(
+        &self,
+        repo: &RepoName,
+        branch: &BranchName,
+        name: &str,
+    ) -> Result<ArtifactSet, Problem> {
+        let filter = PipelineFilter {
+            branch: Some(branch.clone()),
+            state: Some(PipelineState::Succeeded),
+            ..PipelineFilter::default()
+        };
+        let (green, _) = self.list(repo, &filter, LOOKED_THROUGH, |_| true)?;
+        let mut sets = green.iter().filter_map(|pipeline| {
+            let owner = SetOwner::Pipeline(pipeline.pipeline_id);
+            self.inner().artifacts.set(&owner, name)
+        });
+        sets.next().ok_or_else(|| {
+            let mut problem = artifact_not_found(name);
+            problem.detail =
+                format!("no pipeline of {branch} that succeeded has an artifact {name:?}");
+            problem
+        })
+    }
+
+    /// Lets go of artifacts and caches that are beyond what is kept. The newest green ones of default branches stay.
+    pub(crate) fn sweep_artifacts(&self, now: Timestamp) {
+        let mut newest = HashSet::new();
+        for repo in self.inner().repos.list() {
+            let branch = repo
+                .default_branch()
+                .and_then(|name| BranchName::parse(&name).ok());
+            let Some(branch) = branch else { continue };
+            let filter = PipelineFilter {
+                branch: Some(branch),
+                state: Some(PipelineState::Succeeded),
+                ..PipelineFilter::default()
+            };
+            if let Ok((green, _)) = self.list(repo.name(), &filter, 1, |_| true) {
+                newest.extend(green.into_iter().map(|it| it.pipeline_id));
+            }
+        }
+        let is_pinned = |owner: &SetOwner, _: &str| match owner {
+            SetOwner::Pipeline(id) => newest.contains(id) || self.live(*id).is_some(),
+            SetOwner::Run(_) => false,
+        };
+        if let Err(error) = self.inner().artifacts.sweep(now, &is_pinned) {
+            tracing::error!(%error, "failed to let go of old artifacts");
+        }
+        if let Err(error) = self.inner().caches.sweep() {
+            tracing::error!(%error, "failed to let go of old caches");
+        }
+    }
+}
+
+fn artifact_not_found(name: &str) -> Problem {
+    let detail = format!("the pipeline has no artifact {name:?}");
+    Problem::new(ErrorKind::NotFound, "artifact_not_found", detail)
+        .field("name")
+        .help("GET /api/pipelines/{id}/artifacts lists them")
+}
