@@ -35,4 +35,7 @@ pub struct Launch {
     pub sandbox: Option<Sandbox>,
     /// What must not be seen in its output.
     pub secrets: Vec<String>,
+    /// Where values are kept that it masks itself, if it may; see [`kept_masks`](super::kept_masks).
+    #[serde(default)]
+    pub masks: Option<PathBuf>,
 }

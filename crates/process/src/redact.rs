@@ -85,6 +85,18 @@ impl Redactor {
         })
     }
 
+    /// The same in the midst of a stream, with other secrets. None where there is nothing to hide.
+    pub(crate) fn with_secrets(before: Option<Self>, secrets: &[String]) -> Option<Self> {
+        let Some(before) = before else {
+            return Self::new(secrets);
+        };
+        let mut after = Self::new(secrets)?;
+        after.held = before.held;
+        after.shown = before.shown;
+        after.escapes = before.escapes;
+        Some(after)
+    }
+
     /// Appends to `out` what of `bytes`, after what was held back, can be given out now.
     pub fn feed(&mut self, bytes: &[u8], out: &mut Vec<u8>) {
         if self.held.is_empty() {

@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use super::masks::{self, MaskFinder};
 use super::{Launch, Redactor};
 use branchyard_journal::{MAX_OUTPUT, Recorder, Stream};
 use branchyard_model::Event;
@@ -18,8 +19,17 @@ const HELD_BACK: Duration = Duration::from_millis(100);
 pub(super) struct Streams {
     log: Log,
     sources: [StreamSource; 2],
+    masks: Option<Masks>,
     buffer: Vec<u8>,
     held_until: Option<Instant>,
+}
+
+/// What the command masks itself.
+struct Masks {
+    file: PathBuf,
+    finders: [MaskFinder; 2],
+    /// All that is hidden by now.
+    secrets: Vec<String>,
 }
 
 /// The journal, as far as the disk takes it. A full disk must not end the build: its output is dropped,
@@ -80,6 +90,11 @@ impl Streams {
                 unwritten: None,
             },
             sources,
+            masks: launch.masks.clone().map(|file| Masks {
+                file,
+                finders: Default::default(),
+                secrets: launch.secrets.clone(),
+            }),
             buffer: vec![0; MAX_OUTPUT],
             held_until: None,
         })
@@ -113,6 +128,16 @@ impl Streams {
             }
             Ok(n) => &self.buffer[..n],
         };
+        let unmasked = self.masks.as_mut().map(|masks| masks.pass(index, read));
+        if let (Some(masks), Some((_, true))) = (&self.masks, &unmasked) {
+            // Both streams hide it from here on.
+            for source in &mut self.sources {
+                let before = source.redactor.take();
+                source.redactor = Redactor::with_secrets(before, &masks.secrets);
+            }
+        }
+        let source = &mut self.sources[index];
+        let read = unmasked.as_ref().map_or(read, |(passed, _)| passed);
         let redacted = source.redactor.as_mut().map(|redactor| {
             let mut shown = Vec::with_capacity(read.len());
             redactor.feed(read, &mut shown);
@@ -141,6 +166,17 @@ impl Streams {
 
     /// Gives out all that is left. Returns what is missing after all.
     pub(super) fn finish(mut self) -> Missing {
+        for index in [0, 1] {
+            let Some(masks) = &mut self.masks else { break };
+            let left = masks.finders[index].finish();
+            let source = &mut self.sources[index];
+            let mut shown = Vec::new();
+            match &mut source.redactor {
+                Some(redactor) => redactor.feed(&left, &mut shown),
+                None => shown = left,
+            }
+            self.log.output(source.stream, &shown);
+        }
         self.give_out(Redactor::finish);
         let finished = self.log.journal.finish();
         self.log.note(finished);
@@ -159,6 +195,21 @@ impl Streams {
                 self.log.output(source.stream, &shown);
             }
         }
+    }
+}
+
+impl Masks {
+    /// What of `bytes` goes on to be looked through for secrets, and whether there are new ones.
+    fn pass(&mut self, index: usize, bytes: &[u8]) -> (Vec<u8>, bool) {
+        let mut passed = Vec::with_capacity(bytes.len());
+        let found = self.finders[index].feed(bytes, &mut passed);
+        let is_new = !found.is_empty();
+        for value in found {
+            // What cannot be kept is hidden in the output of this command all the same.
+            let _ = masks::keep(&self.file, &value);
+            self.secrets.push(value);
+        }
+        (passed, is_new)
     }
 }
 

@@ -258,6 +258,7 @@ impl Drive {
         }
         Launch {
             secrets,
+            masks: None,
             handover: None,
             run: self.live().id(),
             home: self.shared().history.home(self.live().id()),
