@@ -1,9 +1,11 @@
 //! How commits stand to each other, and what lies in the place of what they hold.
 
+use std::ffi::OsStr;
 use std::io;
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
-use git2::{ObjectType, Tree};
+use git2::{ObjectType, Tree, TreeWalkMode, TreeWalkResult};
 
 use crate::{Error, ObjectId, Repository, commit_id, is_submodule};
 use branchyard_model::CommitId;
@@ -70,6 +72,25 @@ impl<'repo> CommitTree<'repo> {
             return Err(Error::io("read a file of a commit")(io::Error::other(why)));
         }
         Ok(Some(self.1.find_blob(entry.id())?.content().to_owned()))
+    }
+
+    /// Its files that `is_wanted`, each with its mode and what it holds, in the order of git.
+    pub fn entries(
+        &self,
+        is_wanted: impl Fn(&Path) -> bool,
+    ) -> Result<Vec<(PathBuf, i32, String)>, Error> {
+        let mut found = Vec::new();
+        self.0.walk(TreeWalkMode::PreOrder, |dir, entry| {
+            if entry.kind() != Some(ObjectType::Tree) {
+                let name = OsStr::from_bytes(entry.name_bytes());
+                let path = Path::new(dir).join(name);
+                if is_wanted(&path) {
+                    found.push((path, entry.filemode(), entry.id().to_string()));
+                }
+            }
+            TreeWalkResult::Ok
+        })?;
+        Ok(found)
     }
 
     /// The names of the files in a directory, sorted as git has them; none where there is no such directory.

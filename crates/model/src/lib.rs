@@ -38,8 +38,8 @@ pub use moment::moment;
 pub use names::{BranchName, DirName, RepoName, TagName};
 pub use pattern::{Globs, Stars, check_bounds as check_glob, regex};
 pub use pipeline::{
-    AnsweredBy, JobRecord, JobState, PipelineRecord, PipelineSource, PipelineState, StepRecord,
-    StepState,
+    AnsweredBy, JobRecord, JobState, PipelineRecord, PipelineSource, PipelineState, ReusableJob,
+    StepRecord, StepState,
 };
 pub use problem::{ErrorKind, Problem};
 pub use readiness::Readiness;

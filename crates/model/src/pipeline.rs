@@ -162,6 +162,18 @@ pub struct JobRecord {
     pub started_at: Option<Timestamp>,
     #[serde(default)]
     pub ended_at: Option<Timestamp>,
+    /// When it may answer for another job, once it has succeeded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub reusable: Option<ReusableJob>,
+}
+
+/// What a job saw, as a digest: another that would see the same need not be run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReusableJob {
+    pub key: String,
+    /// Whether its commit was what the remote has on a protected branch.
+    pub is_protected: bool,
 }
 
 /// A step of a job.
@@ -281,6 +293,9 @@ impl PipelineRecord {
     #[must_use]
     pub fn shown(mut self) -> Self {
         self.idempotency = None;
+        for job in &mut self.jobs {
+            job.reusable = None;
+        }
         self
     }
 }

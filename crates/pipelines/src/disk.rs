@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cache_steps::PendingCache;
 use crate::job::JobEnd;
-use branchyard_model::{PipelineId, PipelineRecord, RunId, StepRecord, Warning};
+use branchyard_model::{AnsweredBy, PipelineId, PipelineRecord, RunId, StepRecord, Warning};
 use branchyard_runs::stop_note;
 use branchyard_runtime::disk::{Trash, create_private_dir, read_json, write_json};
 use branchyard_workflow::{WorkflowEvent, WorkflowPlan};
@@ -39,6 +39,9 @@ pub(crate) struct FrozenPlan {
     /// Whether the commit is what the remote has on a protected branch.
     #[serde(default)]
     pub(crate) is_protected: bool,
+    /// Whether who asked may see all branches of the repo, and so be answered by jobs of any.
+    #[serde(default)]
+    pub(crate) sees_all: bool,
 }
 
 /// How far an attempt at a job has come. It is on disk before anything that it says has an effect.
@@ -63,6 +66,10 @@ pub(crate) struct Attempt {
     /// The outputs of the job, once it has ended.
     pub(crate) outputs: BTreeMap<String, String>,
     pub(crate) end: Option<JobEnd>,
+    /// The digest of all that it sees, if it may answer for others.
+    pub(crate) key: Option<String>,
+    /// The job that answered for it.
+    pub(crate) answered_by: Option<AnsweredBy>,
 }
 
 /// A step, and what is known of it beyond what its record shows.
@@ -193,7 +200,7 @@ impl PipelineDisk {
 
     /// Removes what the steps of an attempt had to themselves.
     pub(crate) fn discard(&self, dirs: &AttemptDirs) {
-        for dir in [&dirs.home, &dirs.tmp, &dirs.files] {
+        for dir in [&dirs.home, &dirs.tmp, &dirs.files, &dirs.masks()] {
             let is_there = dir.symlink_metadata().is_ok();
             if is_there && let Err(error) = self.trash.take(dir, &"attempt") {
                 tracing::warn!(dir = %dir.display(), %error, "files of a job's attempt stay");
@@ -212,6 +219,10 @@ impl AttemptDirs {
 
     pub(crate) fn script(&self, step: usize) -> PathBuf {
         self.dir.join(format!("step-{step}.sh"))
+    }
+
+    pub(crate) fn masks(&self) -> PathBuf {
+        self.dir.join("masks")
     }
 
     pub(crate) fn summary(&self) -> PathBuf {

@@ -329,11 +329,11 @@ impl Driver<'_> {
         }
         self.stops.insert(job.id.clone(), stop.clone());
         let needed = self.needed(job).map(|(direct, _)| direct);
-        let needs = context::needs(&needed.unwrap_or_default());
+        let needed = needed.unwrap_or_default();
         let (pipelines, live, job) = (self.pipelines.clone(), self.live.clone(), job.clone());
         self.running.spawn(async move {
             let id = job.id.clone();
-            job::run(&pipelines, &live, (nth, &job), needs, (stop, held)).await;
+            job::run(&pipelines, &live, (nth, &job), needed, (stop, held)).await;
             id
         });
     }

@@ -11,19 +11,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::cache_steps::{self, CacheJob};
 use crate::concurrency::{GroupEntry, GroupPlace};
-use crate::context::{self, Contexts, JobFacts};
+use crate::context::{self, Contexts, JobFacts, NeededJob};
 use crate::disk::{Attempt, AttemptDirs, StepProgress};
 use crate::drive::finish;
 use crate::live::{LivePipeline, StopHandle};
 use crate::pipelines::Pipelines;
+use crate::reuse::{self, ReuseQuestion};
 use crate::step::StepRunner;
 use crate::uses;
 use branchyard_artifacts::{JobDir, JobDirs};
 use branchyard_config::crash_point;
-use branchyard_model::{BranchName, ErrorKind, JobState, Problem, RunId, Warning};
+use branchyard_model::{
+    BranchName, ErrorKind, JobState, PipelineRecord, Problem, ReusableJob, RunId, Warning,
+};
 use branchyard_runs::step::{self, JobSlot, SeenPlaces, StepPlace};
 use branchyard_workflow::{
-    ExprFault, ExprValue, PlannedConcurrency, PlannedJob, StepAction, render,
+    ExprFault, ExprValue, PlannedConcurrency, PlannedJob, StepAction, WorkflowPlan, render,
 };
 use branchyard_workspace::ScratchLease;
 use branchyard_workspace::repos::Repo;
@@ -82,7 +85,7 @@ pub(crate) async fn run(
     pipelines: &Pipelines,
     live: &Arc<LivePipeline>,
     (nth, job): (usize, &PlannedJob),
-    needs: ExprValue,
+    needed: Vec<NeededJob>,
     (stop, held): (StopHandle, Option<HeldJob>),
 ) {
     let runner = JobRunner {
@@ -91,7 +94,8 @@ pub(crate) async fn run(
         nth,
         job,
         number: live.job(&job.id).attempt,
-        needs,
+        needs: context::needs(&needed),
+        needed,
         stop,
     };
     let leaving = live.leaving().clone();
@@ -111,6 +115,7 @@ pub(crate) struct JobRunner<'a> {
     /// Which attempt it is.
     pub(crate) number: u32,
     needs: ExprValue,
+    needed: Vec<NeededJob>,
     pub(crate) stop: StopHandle,
 }
 
@@ -123,7 +128,9 @@ impl JobRunner<'_> {
         // Before the worktree is another's: what the next daemon finds must not ask for it again.
         self.keep(&attempt).await;
         crash_point("job-ended");
+        self.show_reuse(&attempt, end.state);
         finish(self.live, &self.job.id, end.state, end.reason, end.error);
+        self.pipelines.note_reusable(&self.live.record());
         self.pipelines.inner().disk.discard(&self.dirs());
         drop(holds);
     }
@@ -154,6 +161,11 @@ impl JobRunner<'_> {
             None => {
                 self.check(&repo).await?;
                 *attempt = self.fresh_attempt();
+                attempt.key = self.reuse_key(&repo).await?;
+                if let Some(answer) = self.answer(attempt.key.as_deref()) {
+                    *attempt = answer;
+                    return Ok(JobEnd::of(JobState::Reused, None));
+                }
                 *holds = Some(self.take_all(&repo).await?);
             }
         }
@@ -346,6 +358,56 @@ impl JobRunner<'_> {
             steps: steps.collect(),
             ..Attempt::default()
         }
+    }
+
+    fn question<'a>(
+        &'a self,
+        record: &'a PipelineRecord,
+        plan: &'a WorkflowPlan,
+    ) -> ReuseQuestion<'a> {
+        ReuseQuestion {
+            record,
+            plan,
+            job: self.job,
+            needs: &self.needs,
+            needed: &self.needed,
+        }
+    }
+
+    async fn reuse_key(&self, repo: &Arc<Repo>) -> Result<Option<String>, JobEnd> {
+        let (record, plan) = (self.live.record(), self.live.plan());
+        let question = self.question(&record, &plan.plan);
+        let key = reuse::key(self.pipelines, repo, &question).await;
+        key.map_err(JobEnd::rejected)
+    }
+
+    /// What an earlier job with the same key has made.
+    fn answer(&self, key: Option<&str>) -> Option<Attempt> {
+        let (record, plan) = (self.live.record(), self.live.plan());
+        // What failed before is not answered for in a retry of all of it either.
+        let question = self.question(&record, &plan.plan);
+        let trust = (plan.is_protected, plan.sees_all);
+        let (answered, job, mut attempt) = self.pipelines.answer(&question, key?, trust)?;
+        attempt.answered_by = Some(answered);
+        self.live.change_job(&self.job.id, |record| {
+            record.name = job.name;
+            record.steps = job.steps;
+            record.tests = job.tests;
+        });
+        Some(attempt)
+    }
+
+    /// Shows by which job it was answered, or that it may answer for others.
+    fn show_reuse(&self, attempt: &Attempt, state: JobState) {
+        let is_protected = self.live.plan().is_protected;
+        // A cache may be another one the next time.
+        let key = attempt.key.clone().filter(|_| attempt.restored.is_empty());
+        let key = key.filter(|_| state == JobState::Succeeded);
+        self.live.change_job(&self.job.id, |record| {
+            record.artifacts.clone_from(&attempt.artifacts);
+            record.answered_by.clone_from(&attempt.answered_by);
+            record.reusable = key.map(|key| ReusableJob { key, is_protected });
+        });
     }
 
     /// What the steps need, in this order; whoever waits holds nothing that comes after.

@@ -19,6 +19,7 @@ mod pipelines;
 mod regular;
 mod request;
 mod retry;
+mod reuse;
 mod source;
 mod start;
 mod step;

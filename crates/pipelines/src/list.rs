@@ -82,6 +82,7 @@ impl Pipelines {
 
     /// Has lists know of a pipeline, as it is now.
     pub(crate) fn note(&self, record: &PipelineRecord) {
+        self.note_reusable(record);
         let entry = PipelineEntry::of(record);
         self.inner().known.write().insert(record.pipeline_id, entry);
     }

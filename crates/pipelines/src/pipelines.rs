@@ -1,6 +1,6 @@
 //! All pipelines of a daemon: found on disk when it starts, started, looked for, stopped.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +15,7 @@ use crate::concurrency::ConcurrencyGroups;
 use crate::disk::PipelineDisk;
 use crate::list::PipelineEntry;
 use crate::live::LivePipeline;
+use crate::reuse::ReusePlace;
 use branchyard_artifacts::{ArtifactLimits, ArtifactStore, CacheLimits, CacheStore, SetOwner};
 use branchyard_config::Config;
 use branchyard_model::{ErrorKind, PipelineId, PipelineRecord, Problem};
@@ -62,6 +63,8 @@ pub(crate) struct PipelinesInner {
     /// All of them, live or ended.
     pub(crate) known: RwLock<BTreeMap<PipelineId, PipelineEntry>>,
     pub(crate) groups: ConcurrencyGroups,
+    /// Jobs that may answer for others, by what they saw.
+    pub(crate) reusable: Mutex<HashMap<String, Vec<ReusePlace>>>,
     /// Held while a retry begins.
     pub(crate) retrying: Mutex<()>,
     pub(crate) leaving: CancellationToken,
@@ -98,6 +101,7 @@ impl Pipelines {
             live: DashMap::new(),
             known: RwLock::default(),
             groups: ConcurrencyGroups::default(),
+            reusable: Mutex::default(),
             retrying: Mutex::default(),
             leaving: CancellationToken::new(),
         }));
@@ -210,6 +214,7 @@ impl Pipelines {
             match self.0.disk.remove(id) {
                 Ok(()) => {
                     self.0.known.write().remove(&id);
+                    self.forget_reusable(id);
                     if let Err(error) = self.0.artifacts.remove_owner(&SetOwner::Pipeline(id)) {
                         tracing::warn!(pipeline = %id, %error, "the artifacts of a pipeline stay");
                     }

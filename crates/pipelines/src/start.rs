@@ -107,6 +107,7 @@ impl Pipelines {
                 plan,
                 account: principal.account().to_owned(),
                 is_protected: is_on_remote && repo.protects(&branch),
+                sees_all: principal.require_all_branches().is_ok(),
             },
             repo,
         })

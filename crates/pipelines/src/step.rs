@@ -383,6 +383,7 @@ impl<'a> StepRunner<'a> {
                 working_directory: self.working_directory(planned, context)?,
             },
             hidden: Vec::new(),
+            masks: self.dirs.masks(),
         })
     }
 

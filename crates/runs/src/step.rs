@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::Serialize;
+
 use super::drive::{Drive, task_failed};
 use super::ending::Ending;
 use super::environment;
@@ -28,7 +30,7 @@ use branchyard_model::{
     About, BranchName, CommitId, OnDisconnect, Problem, RunId, RunKind, RunRecord, RunSpec, StepOf,
     SyncMode, slug,
 };
-use branchyard_process::{SANDBOX_TMP, Supervisor};
+use branchyard_process::{SANDBOX_TMP, Supervisor, kept_masks};
 use branchyard_workspace::repos::Repo;
 
 /// A command of a step, ready to be started. It may hold secrets, hence no `Debug`.
@@ -54,6 +56,8 @@ pub struct StepRequest {
     pub place: StepPlace,
     /// What must not be seen in the output.
     pub hidden: Vec<String>,
+    /// Where values are kept that commands of the job mask themselves.
+    pub masks: PathBuf,
 }
 
 /// Where a step works. The steps of a job have all of it in common but the script.
@@ -149,6 +153,24 @@ pub async fn tool_version(
     let captured = reuse::ask_tool(&tool, &env).await?;
     let said = [captured.stdout, captured.stderr].concat();
     Ok(String::from_utf8_lossy(&said).into_owned())
+}
+
+/// A digest under this yard's key of `facts`, and of all that decides what a step of the repo finds: two jobs with the same
+/// digest need not both be run.
+pub async fn reuse_digest(
+    runs: &Runs,
+    repo: &Repo,
+    facts: &(impl Serialize + Sync),
+) -> Result<String, Problem> {
+    let env = declared_for_steps(runs, repo);
+    let tools = reuse::tool_versions(&repo.config().toolchain, &env).await;
+    let tools = tools.map_err(|why| Problem::unprocessable("toolchain", why))?;
+    let inner = runs.inner();
+    let sandbox = inner.sandboxes.decides(repo.config(), RunKind::Step)?;
+    let url = repo.config().url.to_string();
+    // Plain data with string keys always serialises.
+    let text = serde_json::to_vec(&(url, env, tools, sandbox, facts)).unwrap_or_default();
+    Ok(inner.reuse_key.digest(&text))
 }
 
 /// What has become of a step's run.
@@ -258,6 +280,8 @@ async fn begin(drive: &Drive, request: StepRequest) -> Result<(Supervisor, Watch
     let mut hidden = environment::secrets(config, repo.config(), &request.env, token);
     hidden.extend(within_reach(&config.secrets, repo.name()));
     hidden.extend(request.hidden);
+    let masked = kept_masks(&request.masks);
+    hidden.extend(masked.map_err(|error| drive.not_started(&error))?);
     let mut env = BTreeMap::from(environment::job_counts(&share_of(drive).to_string()));
     env.extend(environment::declared(config, repo.config()));
     for (name, value) in [
@@ -288,7 +312,8 @@ async fn begin(drive: &Drive, request: StepRequest) -> Result<(Supervisor, Watch
             .worktree
             .join(&request.place.working_directory),
     };
-    let launch = drive.launch_in(&cwd, env, sandbox, hidden);
+    let mut launch = drive.launch_in(&cwd, env, sandbox, hidden);
+    launch.masks = Some(request.masks);
     let about = About {
         commit: request.commit,
         tree: request.tree,

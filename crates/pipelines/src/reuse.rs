@@ -1,0 +1,281 @@
+//! Answering a job by an earlier one that saw the same: its outputs and artifacts are there, and nothing is run. What a job
+//! sees is a digest of the files, its plan and all that its steps find; see docs/PIPELINES.md.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
+
+use crate::context::NeededJob;
+use crate::disk::Attempt;
+use crate::pipelines::Pipelines;
+use crate::source::with_store;
+use branchyard_artifacts::SetOwner;
+use branchyard_config::FileGlobs;
+use branchyard_git::{CommitTree, object_id};
+use branchyard_model::{
+    AnsweredBy, BranchName, JobRecord, JobState, PipelineId, PipelineRecord, Problem, RepoName,
+};
+use branchyard_runs::step;
+use branchyard_workflow::{BuiltIn, ExprValue, PlannedJob, StepAction, WorkflowPlan};
+use branchyard_workspace::repos::Repo;
+
+/// Changed whenever the meaning of a key is.
+const VERSION: u32 = 1;
+/// How old an answer may be.
+const ANSWERS_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
+/// Properties of `github` that differ where nothing that is built does. They count for jobs that mention them, or the
+/// variables of steps that have them too.
+const MENTIONED: [(&str, &[&str]); 8] = [
+    ("sha", &["GITHUB_SHA"]),
+    ("ref", &["GITHUB_REF"]),
+    ("head_ref", &["GITHUB_HEAD_REF", "head_ref"]),
+    ("base_ref", &["GITHUB_BASE_REF", "base_ref"]),
+    ("actor", &["ACTOR", "actor"]),
+    ("event_name", &["GITHUB_EVENT_NAME", "event_name"]),
+    ("run_id", &["GITHUB_RUN_ID", "run_id"]),
+    ("run_number", &["GITHUB_RUN_NUMBER", "run_number"]),
+];
+
+/// Another job that may answer.
+#[derive(Debug, Clone)]
+pub(crate) struct ReusePlace {
+    pub(crate) pipeline: PipelineId,
+    pub(crate) job: String,
+    repo: RepoName,
+    branch: BranchName,
+    is_protected: bool,
+    ended_at: Timestamp,
+}
+
+/// All that decides what a job makes. It may hold values of variables, hence no `Debug`.
+#[derive(Serialize)]
+struct JobFacts<'a> {
+    version: u32,
+    job: &'a PlannedJob,
+    env: String,
+    inputs: Option<&'a ExprValue>,
+    vars: Option<&'a ExprValue>,
+    github: Vec<(&'a str, Option<&'a ExprValue>)>,
+    needs: &'a ExprValue,
+    /// The name and digest of each artifact of the jobs that it needs.
+    artifacts: Vec<(String, String)>,
+    files: String,
+}
+
+/// Whose answer is asked for.
+pub(crate) struct ReuseQuestion<'a> {
+    pub(crate) record: &'a PipelineRecord,
+    pub(crate) plan: &'a WorkflowPlan,
+    pub(crate) job: &'a PlannedJob,
+    pub(crate) needs: &'a ExprValue,
+    pub(crate) needed: &'a [NeededJob],
+}
+
+/// Whether the job may be answered at all, and may answer.
+fn is_open_to_reuse(job: &PlannedJob) -> bool {
+    let is_off = job.extras.reuse.as_deref() == Some("off");
+    let takes_artifacts = job.steps.iter().any(|step| {
+        matches!(
+            step.action,
+            StepAction::Uses {
+                action: BuiltIn::DownloadArtifact,
+                ..
+            }
+        )
+    });
+    // What it would take then is a matter of time.
+    let is_racing = takes_artifacts && job.needs.is_empty();
+    !is_off && !job.extras.warm && !is_racing
+}
+
+/// The digest of all that the job sees; none of a job that is not open to reuse.
+pub(crate) async fn key(
+    pipelines: &Pipelines,
+    repo: &Arc<Repo>,
+    question: &ReuseQuestion<'_>,
+) -> Result<Option<String>, Problem> {
+    if !is_open_to_reuse(question.job) {
+        return Ok(None);
+    }
+    let (plan, job) = (question.plan, question.job);
+    // Plain data with string keys always serialises.
+    let text = serde_json::to_string(job).unwrap_or_default();
+    let env = serde_json::to_string(&plan.env).unwrap_or_default();
+    let property = |name: &str| match plan.contexts.get("github") {
+        Some(ExprValue::Object(github)) => github.get(name),
+        _ => None,
+    };
+    let is_mentioned = |name: &str, words: &[&str]| {
+        let by_commit = job.mentions_commit && matches!(name, "sha" | "ref");
+        by_commit
+            || words
+                .iter()
+                .any(|word| text.contains(word) || env.contains(word))
+    };
+    let mentioned = MENTIONED
+        .iter()
+        .filter(|(name, words)| is_mentioned(name, words));
+    let github = mentioned.map(|(name, _)| (*name, property(name))).collect();
+    // No other attempt sees the same.
+    if text.contains("run_attempt") || text.contains("GITHUB_RUN_ATTEMPT") {
+        return Ok(None);
+    }
+    let facts = JobFacts {
+        version: VERSION,
+        job,
+        env,
+        inputs: plan.contexts.get("inputs"),
+        vars: plan.contexts.get("vars"),
+        github,
+        needs: question.needs,
+        artifacts: artifacts_of(pipelines, question),
+        files: files(repo, question).await?,
+    };
+    let digest = step::reuse_digest(&pipelines.inner().runs, repo, &facts).await?;
+    Ok(Some(digest))
+}
+
+fn artifacts_of(pipelines: &Pipelines, question: &ReuseQuestion<'_>) -> Vec<(String, String)> {
+    if question.needed.is_empty() {
+        return Vec::new();
+    }
+    let owner = SetOwner::Pipeline(question.record.pipeline_id);
+    let sets = pipelines.inner().artifacts.sets(&owner).unwrap_or_default();
+    let needed = |job: &str| {
+        let mut jobs = question.plan.jobs.iter();
+        let key = jobs
+            .find(|planned| planned.id == job)
+            .map(|planned| &planned.job);
+        key.is_some_and(|key| question.needed.iter().any(|needed| needed.key == *key))
+    };
+    let sets = sets
+        .into_iter()
+        .filter(|set| set.job.as_deref().is_some_and(needed));
+    let mut found: Vec<_> = sets.map(|set| (set.name, set.digest)).collect();
+    found.sort();
+    found
+}
+
+/// The tree; or of a job that says which files can change its result, those.
+async fn files(repo: &Arc<Repo>, question: &ReuseQuestion<'_>) -> Result<String, Problem> {
+    let Some(inputs) = &question.job.extras.inputs else {
+        return Ok(question.record.tree.to_string());
+    };
+    if question.job.extras.reuse.as_deref() == Some("tree") {
+        return Ok(question.record.tree.to_string());
+    }
+    let globs = FileGlobs::parse(inputs.iter().map(String::as_str));
+    let globs = globs.map_err(|rule| Problem::unprocessable("inputs", rule))?;
+    let (commit, file) = (question.record.commit.clone(), question.plan.file.clone());
+    with_store(repo, move |store| {
+        let tree = CommitTree::of(store, object_id(&commit)?)?;
+        // The file that says so is always among them.
+        let entries = tree.entries(|path| globs.matches(path) || path == Path::new(&file))?;
+        Ok(entries
+            .iter()
+            .map(|(path, mode, id)| format!("{mode:o} {id} {path:?}\n"))
+            .collect())
+    })
+    .await
+}
+
+impl Pipelines {
+    /// Has a job that succeeded answer for others.
+    pub(crate) fn note_reusable(&self, record: &PipelineRecord) {
+        let mut places = self.inner().reusable.lock();
+        for job in record
+            .jobs
+            .iter()
+            .filter(|job| job.state == JobState::Succeeded)
+        {
+            let (Some(reusable), Some(ended_at)) = (&job.reusable, job.ended_at) else {
+                continue;
+            };
+            let known = places.entry(reusable.key.clone()).or_default();
+            known.retain(|place| place.pipeline != record.pipeline_id || place.job != job.job);
+            known.push(ReusePlace {
+                pipeline: record.pipeline_id,
+                job: job.job.clone(),
+                repo: record.repo.clone(),
+                branch: record.branch.clone(),
+                is_protected: reusable.is_protected,
+                ended_at,
+            });
+        }
+    }
+
+    pub(crate) fn forget_reusable(&self, pipeline: PipelineId) {
+        let mut places = self.inner().reusable.lock();
+        places.retain(|_, known| {
+            known.retain(|place| place.pipeline != pipeline);
+            !known.is_empty()
+        });
+    }
+
+    /// Takes over what the newest job with this key has made, if there is one that may answer. Blocks.
+    pub(crate) fn answer(
+        &self,
+        question: &ReuseQuestion<'_>,
+        key: &str,
+        (is_protected, sees_all): (bool, bool),
+    ) -> Option<(AnsweredBy, JobRecord, Attempt)> {
+        let record = question.record;
+        let horizon = Timestamp::now()
+            .checked_sub(ANSWERS_FOR)
+            .unwrap_or(Timestamp::MIN);
+        let mut places = self.inner().reusable.lock().get(key).cloned()?;
+        places.retain(|place| {
+            let is_trusted = place.is_protected || !is_protected;
+            let is_seen = sees_all || place.branch == record.branch;
+            let is_other = place.pipeline != record.pipeline_id || place.job != question.job.id;
+            place.repo == record.repo
+                && is_trusted
+                && is_seen
+                && is_other
+                && place.ended_at >= horizon
+        });
+        places.sort_by_key(|place| std::cmp::Reverse(place.ended_at));
+        places
+            .iter()
+            .find_map(|place| self.take_over(place, record.pipeline_id))
+    }
+
+    /// None if anything of what it made is gone.
+    fn take_over(
+        &self,
+        place: &ReusePlace,
+        to: PipelineId,
+    ) -> Option<(AnsweredBy, JobRecord, Attempt)> {
+        let record = self.record(place.pipeline).ok()?;
+        let job = record.jobs.iter().find(|job| job.job == place.job)?;
+        let earlier = self
+            .inner()
+            .disk
+            .attempt(place.pipeline, &job.job, job.attempt)
+            .ok()??;
+        let (from, to) = (SetOwner::Pipeline(place.pipeline), SetOwner::Pipeline(to));
+        for name in &earlier.artifacts {
+            let linked = self
+                .inner()
+                .artifacts
+                .link(&from, name, &to, Timestamp::now(), None);
+            linked
+                .inspect_err(|error| tracing::info!(pipeline = %place.pipeline, %error, "a job does not answer any more"))
+                .ok()?;
+        }
+        let answered = AnsweredBy {
+            pipeline: place.pipeline,
+            job: place.job.clone(),
+            commit: record.commit.clone(),
+        };
+        let attempt = Attempt {
+            outputs: earlier.outputs,
+            artifacts: earlier.artifacts,
+            warnings: earlier.warnings,
+            ..Attempt::default()
+        };
+        Some((answered, job.clone(), attempt))
+    }
+}
