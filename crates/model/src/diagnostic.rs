@@ -29,7 +29,7 @@ pub struct Diagnostic {
     /// `… [E0308]`, `… [no-undef]`.
     pub message: String,
     /// `gcc` (clang writes the same), `rustc` (also cargo's JSON), `python`, `pytest`, `tsc`, `eslint`, `go`,
-    /// `javac` (also by Maven and Gradle), `cmake`, `ninja`, `make` or `generic`.
+    /// `javac` (also by Maven and Gradle), `cmake`, `ninja`, `make`, `annotation` (a workflow's) or `generic`.
     #[serde(default)]
     pub tool: String,
     /// The line of the log that it was found on, counted from 1.

@@ -69,8 +69,11 @@ impl Pipelines {
         }
         if request.source == PipelineSource::Workspace {
             let detail = "pipelines of uncommitted work are not supported yet";
-            return Err(Problem::unprocessable("source", detail)
-                .help("commit the work to the branch: the commit need not be pushed"));
+            return Err(
+                Problem::new(ErrorKind::Unprocessable, "not_supported_yet", detail)
+                    .field("source")
+                    .help("commit the work to the branch: the commit need not be pushed"),
+            );
         }
         let repo = self.inner().repos.get(repo)?;
         step::check_steps(&self.inner().runs, &repo)?;
@@ -272,6 +275,23 @@ fn event(
 /// Refuses what the reader of files takes and nothing here does yet.
 fn check_steps(file: &str, jobs: &[PlannedJob]) -> Result<(), Problem> {
     for job in jobs {
+        let extras = &job.extras;
+        let unbuilt = [
+            ("hold", extras.hold_seconds.is_some()),
+            ("reports", !extras.reports.is_empty()),
+            ("retry", extras.retry.is_some()),
+        ];
+        if let Some((key, _)) = unbuilt.iter().find(|(_, is_written)| *is_written) {
+            let detail = format!(
+                "{file}: `{key}` of the job {} is not supported yet (not_supported_yet)",
+                job.job
+            );
+            return Err(
+                Problem::new(ErrorKind::Unprocessable, "not_supported_yet", detail)
+                    .field("file")
+                    .help(format!("leave `{key}` out")),
+            );
+        }
         for step in &job.steps {
             let StepAction::Uses { action, uses } = &step.action else {
                 continue;
@@ -281,8 +301,11 @@ fn check_steps(file: &str, jobs: &[PlannedJob]) -> Result<(), Problem> {
                     "{file}:{}: {uses}: composite actions are not run yet (not_supported_yet)",
                     step.line
                 );
-                return Err(Problem::unprocessable("file", detail)
-                    .help("write the steps of the action into the job"));
+                return Err(
+                    Problem::new(ErrorKind::Unprocessable, "not_supported_yet", detail)
+                        .field("file")
+                        .help("write the steps of the action into the job"),
+                );
             }
         }
     }

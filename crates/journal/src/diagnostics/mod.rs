@@ -8,6 +8,7 @@
 //! A pattern is strict where tools disagree: a complaint that is missed is still in the log, but a
 //! timestamp that is shown as an error makes all the others worth less.
 
+mod annotation;
 mod cargo_json;
 mod cmake;
 mod directories;
@@ -96,6 +97,12 @@ impl Collector {
     pub fn line(&mut self, number: u64, line: &[u8]) {
         if cargo_json::is_report(line) {
             if let Some(complaint) = cargo_json::parse(line) {
+                self.found.add(number, complaint);
+            }
+            return;
+        }
+        if annotation::is_annotation(line) {
+            if let Some(complaint) = annotation::parse(&filter::clean(line)) {
                 self.found.add(number, complaint);
             }
             return;

@@ -168,3 +168,26 @@ fn go_tests_are_told_in_the_directory_of_their_package() {
     let told = collector.finish(false);
     assert_eq!(told.items[0].file.as_deref(), Some("sub/a_test.go"));
 }
+
+#[test]
+fn annotations_are_told_as_they_say() {
+    for (log, expected) in [
+        (
+            "::error file=src/x.c,line=3,col=7::bad%0Athing",
+            "1: error annotation src/x.c:3:7 bad\nthing",
+        ),
+        (
+            "::warning file=a.rs::unused",
+            "1: warning annotation a.rs unused",
+        ),
+        (
+            "::error title=Lint::x: y",
+            "1: error annotation - Lint: x: y",
+        ),
+    ] {
+        assert_eq!(told(log), [expected], "{log}");
+    }
+    for log in ["::errors::x", "::error", "::notice::x", "a ::error::x"] {
+        assert!(told(log).is_empty(), "{log}");
+    }
+}
