@@ -51,6 +51,7 @@ mod settings;
 mod settle;
 mod shadow;
 mod signing;
+mod snapshot;
 mod ssh;
 mod status;
 mod statuses;
@@ -115,6 +116,7 @@ pub use scratch::{ScratchWorktree, Untracked as ScratchUntracked};
 pub use settings::Settings;
 pub use settle::{remote_refs, settle_refs};
 pub use signing::{Signing, signed, unsigned};
+pub use snapshot::{forget_snapshot, snapshot, snapshots};
 pub use ssh::ssh_command;
 pub use status::{
     Head, Stash, head, rebased_branch, standing, stashes, unpushed_refs, unseen_commits,

@@ -77,7 +77,7 @@ pub fn read_ref(store: &Repository, name: &str) -> Result<Option<ObjectId>, Erro
     }
 }
 
-fn write_ref(store: &Repository, name: &str, to: Oid) -> Result<(), Error> {
+pub(super) fn write_ref(store: &Repository, name: &str, to: Oid) -> Result<(), Error> {
     store.git2().reference(name, to, true, "branchyard")?;
     Ok(())
 }
@@ -144,21 +144,23 @@ fn named_under(
     prefix: &str,
     wanted: impl Fn(&str) -> bool,
 ) -> Result<Vec<BranchName>, Error> {
+    let names = names_under(store, prefix)?.into_iter();
+    let names = names.filter(|name| wanted(name));
+    Ok(names
+        .filter_map(|name| BranchName::parse(&name).ok())
+        .collect())
+}
+
+/// What stands after `prefix` in the names of refs.
+pub(super) fn names_under(store: &Repository, prefix: &str) -> Result<Vec<String>, Error> {
     let mut found = Vec::new();
     for reference in store.git2().references_glob(&format!("{prefix}*"))? {
         let reference = reference?;
-        let Some(name) = reference
-            .name()
-            .ok()
-            .and_then(|name| name.strip_prefix(prefix))
-        else {
-            continue;
-        };
-        if wanted(name)
-            && let Ok(branch) = BranchName::parse(name)
-        {
-            found.push(branch);
-        }
+        let name = reference.name().ok();
+        found.extend(
+            name.and_then(|name| name.strip_prefix(prefix))
+                .map(str::to_owned),
+        );
     }
     Ok(found)
 }

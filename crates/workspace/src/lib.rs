@@ -51,6 +51,7 @@ mod scanner;
 mod scratch;
 pub mod setup;
 pub mod sizes;
+pub mod snapshot;
 pub mod standing;
 pub mod sync;
 pub mod taint;

@@ -9,6 +9,8 @@ use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 use rustix::io::Errno;
 
 use crate::file_copy::or_dot;
+use crate::included::IncludedFiles;
+use crate::scratch::HeldScratch;
 use crate::{Error, Workspace, standing};
 use branchyard_model::{About, ErrorKind, Problem};
 
@@ -56,19 +58,70 @@ fn if_reached(opened: Result<OwnedFd, Problem>) -> Result<(), Problem> {
 }
 
 pub(crate) fn open_root(workspace: &Workspace) -> Result<OwnedFd, Error> {
+    open_dir(workspace.path())
+}
+
+fn open_dir(dir: &Path) -> Result<OwnedFd, Error> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    rustix::fs::open(workspace.path(), flags, Mode::empty())
+    rustix::fs::open(dir, flags, Mode::empty())
         .map_err(|errno| Error::io("open the workspace")(errno.into()))
+}
+
+/// What paths of callers are beneath: the files of a workspace, or of a held worktree.
+pub(super) struct FileRoot {
+    pub(super) dir: OwnedFd,
+    yard: PathBuf,
+    pub(super) included: IncludedFiles,
+}
+
+impl FileRoot {
+    pub(super) fn of(workspace: &Workspace) -> Result<Self, Error> {
+        Ok(Self {
+            dir: open_root(workspace)?,
+            yard: yard_of(workspace).to_owned(),
+            included: IncludedFiles::of(workspace)?,
+        })
+    }
+
+    /// The operator supplies files to workspaces alone.
+    pub(super) fn of_held(held: &HeldScratch) -> Result<Self, Error> {
+        let home = held.repo().home();
+        Self::at(held.path(), home.parent().unwrap_or(home))
+    }
+
+    pub(super) fn at(dir: &Path, yard: &Path) -> Result<Self, Error> {
+        Ok(Self {
+            dir: open_dir(dir)?,
+            yard: yard.to_owned(),
+            included: IncludedFiles::default(),
+        })
+    }
+
+    pub(super) fn relative(&self, path: &str) -> Result<PathBuf, Problem> {
+        relative_in(&self.yard, path)
+    }
+
+    pub(super) fn open(&self, path: &Path) -> Result<OwnedFd, Problem> {
+        open_beneath(&self.dir, path)
+    }
+}
+
+fn yard_of(workspace: &Workspace) -> &Path {
+    let home = workspace.repo().home();
+    home.parent().unwrap_or(home)
 }
 
 /// A path as the caller gave it, relative and inside; `.` and empty mean the workspace itself.
 pub(crate) fn relative(workspace: &Workspace, path: &str) -> Result<PathBuf, Problem> {
+    relative_in(yard_of(workspace), path)
+}
+
+fn relative_in(yard: &Path, path: &str) -> Result<PathBuf, Problem> {
     let given = Path::new(path);
     if path.contains('\0') {
         return Err(Problem::bad("path", "a path cannot hold a NUL character"));
     }
     if given.is_absolute() {
-        let yard = workspace.repo().home().parent().unwrap_or(workspace.path());
         return Err(if given.starts_with(yard) {
             outside(path)
         } else {

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::beneath::{open_beneath, shown};
+use super::beneath::{FileRoot, open_beneath, shown};
 use crate::files::beneath;
 use crate::{Error, Workspace};
 use branchyard_model::{About, ErrorKind};
@@ -66,25 +66,29 @@ pub async fn list(
 ) -> Result<(About, Listing), Error> {
     workspace
         .looking(move |this| {
-            let path = beneath::relative(this, &request.path)?;
-            let root = beneath::open_root(this)?;
-            let fd = open_beneath(&root, &path)?;
-            let mut listing = Listing {
-                path: shown(&path),
-                entries: Vec::new(),
-                truncated: false,
-            };
-            let stat = rustix::fs::fstat(&fd).map_err(io)?;
-            if kind_of(FileType::from_raw_mode(stat.st_mode)) == EntryKind::Dir {
-                walk(&root, &path, &request, &mut listing)?;
-            } else if let (Some(parent), Some(name)) = (path.parent(), path.file_name()) {
-                listing
-                    .entries
-                    .extend(entry(&open_beneath(&root, parent)?, name, &path));
-            }
+            let listing = list_in(&FileRoot::of(this)?, &request)?;
             Ok((beneath::standing_for_read(this)?, listing))
         })
         .await
+}
+
+pub(super) fn list_in(root: &FileRoot, request: &ListRequest) -> Result<Listing, Error> {
+    let path = root.relative(&request.path)?;
+    let fd = root.open(&path)?;
+    let mut listing = Listing {
+        path: shown(&path),
+        entries: Vec::new(),
+        truncated: false,
+    };
+    let stat = rustix::fs::fstat(&fd).map_err(io)?;
+    if kind_of(FileType::from_raw_mode(stat.st_mode)) == EntryKind::Dir {
+        walk(&root.dir, &path, request, &mut listing)?;
+    } else if let (Some(parent), Some(name)) = (path.parent(), path.file_name()) {
+        listing
+            .entries
+            .extend(entry(&root.open(parent)?, name, &path));
+    }
+    Ok(listing)
 }
 
 fn io(errno: Errno) -> Error {

@@ -6,6 +6,7 @@ pub(crate) mod beneath;
 mod change;
 pub mod delete_file;
 pub mod edit_file;
+pub mod held;
 mod lines;
 mod list;
 pub mod move_file;

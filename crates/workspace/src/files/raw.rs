@@ -4,9 +4,8 @@ use std::fs::File;
 use std::sync::Arc;
 
 use super::Stamp;
-use super::beneath::{self, open_beneath};
+use super::beneath::FileRoot;
 use super::regular::open_regular;
-use crate::included::IncludedFiles;
 use crate::{Error, Workspace};
 
 /// A file that was opened: what becomes of its name meanwhile does not matter to who reads it.
@@ -21,9 +20,9 @@ pub struct RawFile {
 pub async fn open(workspace: &Arc<Workspace>, path: String) -> Result<RawFile, Error> {
     workspace
         .looking(move |this| {
-            let path = beneath::relative(this, &path)?;
-            let fd = open_beneath(&beneath::open_root(this)?, &path)?;
-            let (file, _) = open_regular(&fd, &path, &IncludedFiles::of(this)?)?;
+            let root = FileRoot::of(this)?;
+            let path = root.relative(&path)?;
+            let (file, _) = open_regular(&root.open(&path)?, &path, &root.included)?;
             // Both of one look: a build may be writing it.
             let meta = file.metadata().map_err(Error::io("look at a file"))?;
             let (size, stamp) = (meta.len(), Stamp::of(&meta));

@@ -4,17 +4,17 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::Range;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use base64::Engine;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::beneath::{open_beneath, shown};
+use super::beneath::{FileRoot, shown};
 use super::change::MAX_CHANGED;
 use super::regular::{MAX_LINED, open_regular, too_long};
 use crate::files::beneath;
-use crate::included::IncludedFiles;
 use crate::{Error, Workspace};
 use branchyard_git as git;
 use branchyard_model::{About, Problem, sha256};
@@ -135,24 +135,32 @@ pub async fn read(
     request: ReadRequest,
     max: usize,
 ) -> Result<(About, FilePart), Error> {
-    request.check()?;
     workspace
         .looking(move |this| {
-            let path = beneath::relative(this, &request.path)?;
-            let fd = open_beneath(&beneath::open_root(this)?, &path)?;
-            let (file, size) = open_regular(&fd, &path, &IncludedFiles::of(this)?)?;
-            if size > MAX_LINED && !request.is_by_bytes() {
-                return Err(too_long(&path, size).into());
-            }
-            let mut part =
-                read_part(&file, size, &request, max).map_err(Error::io("read a file"))?;
+            let (path, mut part) = read_in(&FileRoot::of(this)?, &request, max)?;
             let repo = this.worktree().open()?;
-            part.path = shown(&path);
-            part.sha256 = sha256_of(&file, size).map_err(Error::io("read a file"))?;
             part.modified = git::differs_from_head(&repo, &path).unwrap_or(true);
             Ok((beneath::standing_for_read(this)?, part))
         })
         .await
+}
+
+/// Whether the file is as the commit has it is left to the caller.
+pub(super) fn read_in(
+    root: &FileRoot,
+    request: &ReadRequest,
+    max: usize,
+) -> Result<(PathBuf, FilePart), Error> {
+    request.check()?;
+    let path = root.relative(&request.path)?;
+    let (file, size) = open_regular(&root.open(&path)?, &path, &root.included)?;
+    if size > MAX_LINED && !request.is_by_bytes() {
+        return Err(too_long(&path, size).into());
+    }
+    let mut part = read_part(&file, size, request, max).map_err(Error::io("read a file"))?;
+    part.path = shown(&path);
+    part.sha256 = sha256_of(&file, size).map_err(Error::io("read a file"))?;
+    Ok((path, part))
 }
 
 fn sha256_of(mut file: &File, size: u64) -> io::Result<Option<String>> {

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::ops::ControlFlow;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,13 +11,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use super::beneath::{open_beneath, shown};
+use super::beneath::{FileRoot, shown};
 use super::lines::{End, Hit, Lines};
 use super::query::{Grep, SearchCursor};
 use super::regular::open_lined;
 use super::walk::{Walk, WalkStep};
 use crate::files::beneath;
-use crate::included::IncludedFiles;
 use crate::{Error, Workspace};
 use branchyard_model::About;
 
@@ -111,24 +109,26 @@ pub async fn grep(workspace: &Arc<Workspace>, grep: Grep) -> Result<(About, Matc
     let _waiting = nobody_waits.clone().drop_guard();
     workspace
         .looking(move |this| {
-            let until = Instant::now() + PATIENCE;
-            let is_over = || nobody_waits.is_cancelled() || Instant::now() >= until;
-            let path = beneath::relative(this, &grep.path)?;
-            let (root, included) = (beneath::open_root(this)?, IncludedFiles::of(this)?);
-            let found = grep.search((&root, included), &path, &is_over)?;
+            let found = grep.search(FileRoot::of(this)?, &until_over(&nobody_waits))?;
             Ok((beneath::standing_for_read(this)?, found))
         })
         .await
 }
 
+/// Whether a search that begins now is to stop.
+pub(super) fn until_over(nobody_waits: &CancellationToken) -> impl Fn() -> bool {
+    let until = Instant::now() + PATIENCE;
+    move || nobody_waits.is_cancelled() || Instant::now() >= until
+}
+
 impl Grep {
-    fn search(
+    pub(super) fn search(
         &self,
-        (root, included): (&OwnedFd, IncludedFiles),
-        path: &Path,
+        root: FileRoot,
         is_over: &dyn Fn() -> bool,
     ) -> Result<Matches, Error> {
-        let start = open_beneath(root, path)?;
+        let path = &root.relative(&self.path)?;
+        let start = root.open(path)?;
         let stat = rustix::fs::fstat(&start)
             .map_err(|errno| Error::io("search a directory")(errno.into()))?;
         let mut search = Search {
@@ -139,12 +139,12 @@ impl Grep {
             place: self.from.clone(),
         };
         if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
-            let file = open_lined(&start, path, &included)?;
+            let file = open_lined(&start, path, &root.included)?;
             search.file(path, file);
             return Ok(search.found);
         }
         let from = self.from.as_ref().map(|place| place.path.clone());
-        let mut walk = Walk::new(root, start, path.to_owned(), from, included);
+        let mut walk = Walk::new(&root.dir, start, path.to_owned(), from, root.included);
         while !search.found.truncated {
             if is_over() {
                 search.stop();

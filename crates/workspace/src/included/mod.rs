@@ -177,6 +177,21 @@ impl IncludedFiles {
     }
 }
 
+/// Refuses files of a workspace, by their paths, that are what the operator supplied to it. Blocks.
+pub fn check_contents<'p>(
+    workspace: &Workspace,
+    mut files: impl Iterator<Item = Result<(&'p Path, File), Problem>>,
+) -> Result<(), Problem> {
+    let included = IncludedFiles::of(workspace).map_err(|error| error.problem())?;
+    if included.is_empty() {
+        return Ok(());
+    }
+    files.try_for_each(|file| {
+        let (path, content) = file?;
+        included.check_shown(path, &content)
+    })
+}
+
 /// The names and contents of the files that the operator supplied to this workspace. Blocks for a moment.
 pub fn digest(workspace: &Workspace) -> Result<Vec<(String, String)>, Error> {
     Ok(IncludedFiles::of(workspace)?.digest())

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::lease::LeasedWorktree;
 use crate::repos::Repo;
+use branchyard_model::CommitId;
 
 /// It is given back to the pool when this is dropped.
 #[derive(Debug)]
@@ -21,9 +22,9 @@ impl HeldScratch {
         self.0.worktree().path()
     }
 
-    /// Where git's own files of it are.
-    pub fn git_dir(&self) -> &Path {
-        self.0.worktree().admin()
+    /// The commit that it was moved to for the job.
+    pub fn commit(&self) -> Option<CommitId> {
+        self.0.worktree().commit()
     }
 
     pub fn repo(&self) -> &Arc<Repo> {

@@ -176,7 +176,7 @@ pub fn inside(workspace: &Workspace, field: &str, paths: &[String]) -> Result<Ve
 }
 
 /// What git itself refused is nothing that went wrong inside: the caller is told its words.
-fn in_gits_words(error: git::Error) -> Error {
+pub(crate) fn in_gits_words(error: git::Error) -> Error {
     match error {
         git::Error::Refused { verb, stderr, .. } => {
             let detail = format!("git {verb} refused: {stderr}");

@@ -20,6 +20,7 @@ use crate::{Error, Git, ObjectId, Repository, Stash, commit_id, files_of};
 use branchyard_model::{BranchName, CommitId, ErrorKind, Problem};
 
 pub use contents::{check_changes, files, in_the_way, overlooked, patch};
+pub(crate) use push::tree_on_index;
 pub use push::{Changes, list, save, store};
 pub use remove::remove;
 

@@ -67,17 +67,11 @@ pub async fn save(
     changes: &Changes,
     message: Option<&str>,
 ) -> Result<Option<ObjectId>, Error> {
-    let file = worktree.admin().join(INDEX);
-    let staged = worktree.admin().join("index");
-    let began = Scratch(&file);
-    if staged.exists() {
-        copy_index(&staged, &file).map_err(Error::io("copy the index"))?;
-    }
-    let tracked = tree_with(git, worktree, &file, &changes.tracked).await?;
-    drop(began);
+    let tracked = tree_on_index(git, worktree, &changes.tracked).await?;
     let new = match changes.new.is_empty() {
         true => None,
         false => {
+            let file = worktree.admin().join(INDEX);
             let _began = Scratch(&file);
             Some(tree_with(git, worktree, &file, &changes.new).await?)
         }
@@ -88,6 +82,21 @@ pub async fn save(
     };
     store(git, worktree.path(), ObjectId::of(stash), &title).await?;
     Ok(Some(ObjectId::of(stash)))
+}
+
+/// The tree of the worktree's index with `paths` as they are now. The caller holds the registry lock.
+pub(crate) async fn tree_on_index(
+    git: &Git,
+    worktree: &Worktree,
+    paths: &[PathBuf],
+) -> Result<Oid, Error> {
+    let file = worktree.admin().join(INDEX);
+    let staged = worktree.admin().join("index");
+    let _began = Scratch(&file);
+    if staged.exists() {
+        copy_index(&staged, &file).map_err(Error::io("copy the index"))?;
+    }
+    tree_with(git, worktree, &file, paths).await
 }
 
 /// Puts a stash at the head of the list.

@@ -28,12 +28,9 @@ impl Tree {
     }
 
     fn grep_while(&self, request: GrepRequest, is_over: impl Fn() -> bool) -> Matches {
-        let flags = OFlags::PATH | OFlags::DIRECTORY;
-        let root = rustix::fs::open(self.0.path(), flags, Mode::empty()).unwrap();
-        let path = PathBuf::from(&request.path);
+        let root = FileRoot::at(self.0.path(), self.0.path()).unwrap();
         let grep = request.check().unwrap();
-        grep.search((&root, Default::default()), &path, &is_over)
-            .unwrap()
+        grep.search(root, &is_over).unwrap()
     }
 
     fn paths(&self, request: GrepRequest) -> Vec<String> {
