@@ -2,6 +2,7 @@
 //! a [`AuthorizedApp`] for them; what it offers is a call on that, and it reaches nothing below.
 
 pub mod agents;
+pub mod artifacts;
 pub mod audit;
 mod authorized_app;
 pub mod branches;

@@ -1,14 +1,11 @@
 //! Pipelines of branches that are to be seen: start, find, follow, cancel, retry.
 
-use std::io::{self, Write};
 use std::sync::Arc;
 
 use super::AuthorizedApp;
-use branchyard_artifacts::ArtifactSet;
-use branchyard_model::{BranchName, ErrorKind, PipelineId, PipelineRecord, Problem, RepoName};
+use branchyard_model::{ErrorKind, PipelineId, PipelineRecord, Problem, RepoName};
 use branchyard_pipelines::{
-    ArchiveFormat, LivePipeline, PipelineFilter, PipelineRequest, Pipelines, RetryRequest,
-    pipeline_not_found,
+    LivePipeline, PipelineFilter, PipelineRequest, Pipelines, RetryRequest, pipeline_not_found,
 };
 use branchyard_runs::View;
 
@@ -71,40 +68,8 @@ pub async fn ask<T: Send + 'static>(
     blocking(move || ask(&pipelines)).await
 }
 
-/// The artifact of the newest pipeline of a branch that succeeded and has one.
-pub async fn latest_artifact(
-    app: &AuthorizedApp,
-    repo: &RepoName,
-    branch: Option<BranchName>,
-    name: &str,
-) -> Result<ArtifactSet, Problem> {
-    let repo = app.repo(repo)?;
-    let branch = match branch {
-        Some(branch) => branch,
-        None => {
-            let named = repo.default_branch().ok_or_else(|| {
-                let detail = "it is not known yet which branch is the default one";
-                Problem::unprocessable("branch", detail).help("name the branch")
-            })?;
-            BranchName::parse(&named)?
-        }
-    };
-    app.check(repo.name(), &branch)?;
-    let (pipelines, name) = (app.yard().pipelines.clone(), name.to_owned());
-    blocking(move || pipelines.latest_artifact(repo.name(), &branch, &name)).await
-}
-
-/// Writes all of an artifact that was found to be seen. Blocks.
-pub fn write_archive(
-    app: &AuthorizedApp,
-    set: &ArtifactSet,
-    format: ArchiveFormat,
-    out: impl Write,
-) -> io::Result<()> {
-    app.yard().pipelines.write_archive(set, format, out)
-}
-
-async fn blocking<T: Send + 'static>(
+/// Asks where blocking is allowed.
+pub(super) async fn blocking<T: Send + 'static>(
     ask: impl FnOnce() -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
     tokio::task::spawn_blocking(ask)

@@ -32,7 +32,7 @@ use crate::app::{App, Parts, reconcile};
 use branchyard_auth::{Auth, Jwts, Limiter, Tickets, Tokens};
 use branchyard_config::Config;
 use branchyard_git::isolate_libgit2;
-use branchyard_pipelines::{PipelineParts, Pipelines};
+use branchyard_pipelines::{PipelineParts, Pipelines, open_artifacts};
 use branchyard_runs::{OnDisk, Runs, SandboxReport};
 use branchyard_runtime::background::{Background, Loops};
 use branchyard_runtime::clock::SteadyClock;
@@ -157,6 +157,8 @@ impl Server {
             workspaces.clone(),
             audit.clone(),
         );
+        let artifacts = open_artifacts(&config, margin.state());
+        let artifacts = Arc::new(artifacts.context("failed to open the artifacts")?);
         let runs = Runs::open(
             config.clone(),
             repos.clone(),
@@ -170,6 +172,7 @@ impl Server {
                 trash: trash.clone(),
                 is_copy: identity.is_copy(),
                 clock: clock.clone(),
+                artifacts: artifacts.clone(),
             },
             program,
         )
@@ -180,6 +183,7 @@ impl Server {
             repos: repos.clone(),
             workspaces: workspaces.clone(),
             runs: runs.clone(),
+            artifacts,
             margin: margin.clone(),
             trash: trash.clone(),
             background: Background {

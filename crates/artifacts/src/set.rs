@@ -58,6 +58,18 @@ impl ArtifactFile {
 }
 
 /// The name of its directory.
+impl From<PipelineId> for SetOwner {
+    fn from(id: PipelineId) -> Self {
+        Self::Pipeline(id)
+    }
+}
+
+impl From<RunId> for SetOwner {
+    fn from(id: RunId) -> Self {
+        Self::Run(id)
+    }
+}
+
 impl fmt::Display for SetOwner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -111,7 +111,7 @@ pub use repo::{RepoConfig, WarmStart};
 pub use reserved::{is_own_variable, is_reserved_variable};
 pub use sandbox::{RepoSandbox, SandboxConfig};
 pub use secret::{Secret, SecretConfig, SecretName, SecretValue};
-pub use secrets::{MAKE, Secrets};
+pub use secrets::{MAKE, SecretUser, Secrets};
 pub use setup::{BRANCH_FILE, InputPath, InputPaths, OutputPath, Setup};
 pub use signing::{AllowedSigners, SigningFormat, SigningKey};
 pub use size::ByteSize;

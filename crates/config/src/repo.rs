@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::build::MakeArg;
 use super::{
     BuildOutput, CredentialConfig, EnvName, EnvValue, FileGlobs, Include, ProgramName,
-    RepoPipelines, RepoSandbox, RepoUrl, SecretName, Setup, Task, TaskName, Tool,
+    RepoPipelines, RepoSandbox, RepoUrl, SecretName, SecretUser, Setup, Task, TaskName, Tool,
 };
 use super::{count, value};
 use branchyard_model::BranchName;
@@ -39,13 +39,14 @@ pub struct RepoConfig<Url = RepoUrl> {
     #[serde(default)]
     #[schemars(extend("example" = { "CFLAGS": "-O2" }))]
     pub env: BTreeMap<EnvName, EnvValue>,
-    /// Which runs of this repo are given which of `[secrets]`, and in which variable: those of a task, by its name, or make,
-    /// for make runs. No caller can set such a variable. On a branch that a secret is not for, and with arguments or
+    /// Which runs of this repo are given which of `[secrets]`, and in which variable: those of a task, by its name, make, for
+    /// make runs, or a job of a workflow file as FILE/JOB, which finds it as `secrets.VARIABLE` where its commit is the newest
+    /// that the remote has on a branch of the secret. No caller can set such a variable. On a branch that a secret is not for, and with arguments or
     /// variables of the caller, a task is refused, and make goes without, with a warning. The workspace has to be exactly
     /// what the remote has, or the run is refused until it says `clean: true`.
     #[serde(default)]
     #[schemars(extend("example" = { "stats": { "NPM_TOKEN": "npm" } }))]
-    pub secrets: BTreeMap<TaskName, BTreeMap<EnvName, SecretName>>,
+    pub secrets: BTreeMap<SecretUser, BTreeMap<EnvName, SecretName>>,
     /// What builds make, which is no work of anyone's, in the manner of .gitignore: a pattern without a slash matches at any
     /// depth.
     #[serde(default)]
@@ -54,6 +55,11 @@ pub struct RepoConfig<Url = RepoUrl> {
     /// tests; where there are none, its output does.
     #[schemars(extend("example" = ["target/nextest/default/junit.xml"], "x-default" = "[\"junit.xml\", \"TEST-*.xml\"]"))]
     pub reports: Option<FileGlobs>,
+    /// Files that are kept of a make run or a task that succeeded, as the `path` of actions/upload-artifact names them. GET
+    /// /api/runs/{run}/artifacts has them.
+    #[serde(default)]
+    #[schemars(extend("example" = ["dist/**"]))]
+    pub artifacts: Vec<String>,
     /// Whether a branch may say in its own `.branchyard/repo.yml` what makes its workspace ready to work in, under `setup` and
     /// as in `[repos.NAME.setup]`, which it then goes without.
     #[serde(default)]
@@ -127,6 +133,7 @@ impl<Url> RepoConfig<Url> {
             secrets: self.secrets,
             build_output: self.build_output,
             reports: self.reports,
+            artifacts: self.artifacts,
             jobs: self.jobs,
             toolchain: self.toolchain,
             warm: self.warm,

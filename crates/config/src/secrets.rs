@@ -1,11 +1,14 @@
 //! All secrets, found and checked, and the runs that are given them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::place::Place;
 use super::reserved::is_reserved_variable;
+use super::task::TaskNames;
+use super::value::{Text, TextKind};
 use super::{
     ConfigError, EnvName, RepoConfig, Secret, SecretConfig, SecretName, SecretValue, TaskName,
 };
@@ -13,6 +16,34 @@ use branchyard_model::RepoName;
 
 /// What `make` runs are called in `[repos.NAME.secrets]`, beside the names of tasks.
 pub const MAKE: &str = "make";
+const MAX_PART: usize = 100;
+
+/// Who is given secrets: [`MAKE`], a task by its name, or a job of a workflow file as `FILE/JOB`.
+pub type SecretUser = Text<SecretUsers>;
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SecretUsers {}
+
+impl TextKind for SecretUsers {
+    const EXPECTED: &'static str =
+        r#""make", the name of a task, or a job of a workflow file, such as "ci/ship""#;
+
+    fn read(text: &str) -> Result<Cow<'_, str>, String> {
+        let Some((file, job)) = text.split_once('/') else {
+            return TaskNames::read(text);
+        };
+        let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
+        let is_name =
+            |part: &str| (1..=MAX_PART).contains(&part.len()) && part.bytes().all(is_letter);
+        match is_name(file) && is_name(job) {
+            true => Ok(text.into()),
+            false => Err(
+                "a job is FILE/JOB: the name of its workflow file without .yml, and its key in `jobs`"
+                    .to_owned(),
+            ),
+        }
+    }
+}
 
 /// Which runs may be given which secrets.
 #[derive(Debug, Clone, Default)]
@@ -21,8 +52,8 @@ pub struct Secrets {
     granted: BTreeMap<RepoName, Granted>,
 }
 
-/// By task, or [`MAKE`], and by the variable that holds it there.
-type Granted = BTreeMap<TaskName, BTreeMap<EnvName, Arc<Secret>>>;
+/// By who is given it, and by the variable that holds it there.
+type Granted = BTreeMap<SecretUser, BTreeMap<EnvName, Arc<Secret>>>;
 
 impl Secrets {
     /// What the file says, with everything found that it names.
@@ -46,7 +77,7 @@ impl Secrets {
         self.declared.values().map(|secret| &**secret)
     }
 
-    /// What the runs of a repo are given: the task or [`MAKE`], the variable, the secret.
+    /// What the runs of a repo are given: who, the variable, the secret.
     pub fn of_repo(
         &self,
         repo: &RepoName,
@@ -98,8 +129,13 @@ fn grants(
     Ok(granted)
 }
 
-fn check_run(repo: &RepoConfig, run: &TaskName) -> Result<(), String> {
-    match (run.as_str() == MAKE, repo.tasks.contains_key(run)) {
+fn check_run(repo: &RepoConfig, run: &SecretUser) -> Result<(), String> {
+    // Which jobs there are is up to the branches.
+    if run.as_str().contains('/') {
+        return Ok(());
+    }
+    let is_task = repo.tasks.keys().any(|task| task.as_str() == run.as_str());
+    match (run.as_str() == MAKE, is_task) {
         (true, false) | (false, true) => Ok(()),
         (true, true) => Err(format!(
             "{MAKE} means make runs here, and there is a task of this name: rename the task"
@@ -107,7 +143,7 @@ fn check_run(repo: &RepoConfig, run: &TaskName) -> Result<(), String> {
         (false, false) => {
             let tasks = listed(repo.tasks.keys().map(TaskName::as_str));
             Err(format!(
-                "there is no task {run} in this repo; expected {MAKE}, for make runs, or one of \
+                "there is no task {run} in this repo; expected {MAKE}, for make runs, a job as FILE/JOB, or one of \
                  its tasks, which are: {tasks}"
             ))
         }

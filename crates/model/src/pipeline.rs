@@ -129,6 +129,9 @@ pub struct JobRecord {
     pub name: String,
     pub state: JobState,
     pub attempt: u32,
+    /// How often it was tried again by itself, as `retry` of the job says.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub retries: u8,
     /// The jobs that it needs, as the file names them.
     #[serde(default)]
     pub needs: Vec<String>,
@@ -205,6 +208,10 @@ pub struct AnsweredBy {
     pub job: String,
     /// The commit that it was built at.
     pub commit: CommitId,
+}
+
+fn is_zero(number: &u8) -> bool {
+    *number == 0
 }
 
 impl PipelineState {

@@ -250,6 +250,9 @@ pub struct RunRecord {
     /// The tree that they were run on, if nothing else was there but build output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tested_tree: Option<CommitId>,
+    /// The names of its artifacts, once it has ended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artifacts: Vec<String>,
     /// What the caller should know, though the run went on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
@@ -375,6 +378,7 @@ impl RunRecord {
             diagnostics: None,
             tests: None,
             tested_tree: None,
+            artifacts: Vec::new(),
             warnings: Vec::new(),
             cached: None,
             reusable: None,

@@ -14,7 +14,7 @@ use super::ending::Ending;
 use super::exec;
 use super::meter::users_of;
 use super::open::RunsInner;
-use crate::{reuse, test_report};
+use crate::{artifacts, reuse, test_report};
 use branchyard_config::{Limits, crash_point};
 use branchyard_model::{
     DiagnosticsSummary, EndState, ErrorKind, Event, Gap, Problem, RunId, RunKind, RunRecord,
@@ -67,6 +67,7 @@ impl Drive {
             | Ending::Copied => {}
         }
         test_report::note(self, &ending, held.as_ref()).await;
+        artifacts::note(self, &ending, held.as_ref()).await;
         let mut record = self.live().record();
         if let Some(reason) = self.live().viewers().reason() {
             record.reason = Some(reason.clone());

@@ -4,6 +4,7 @@
 
 mod adopt;
 pub mod argv;
+mod artifacts;
 mod checks;
 mod coalesce;
 mod coalescing;
@@ -51,5 +52,6 @@ pub use open::{OnDisk, Runs};
 pub use request::{RunBody, RunRequest, Sync, TEST_TASK};
 pub use sandbox::SandboxReport;
 pub use start::Started;
+pub use test_report::{Earlier, Reading};
 pub use view::View;
 pub use viewers::{ViewerGuard, Viewers};

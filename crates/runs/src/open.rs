@@ -22,7 +22,8 @@ use super::sandbox::{SandboxReport, Sandboxes};
 use super::setup::SetupsUnderWay;
 use super::slots::Slots;
 use super::usage::Usage;
-use crate::{adopt, groups, meter};
+use crate::{adopt, artifacts, groups, meter};
+use branchyard_artifacts::ArtifactStore;
 use branchyard_config::{self as config, Config};
 use branchyard_db::run_index::Retention;
 use branchyard_journal::Watcher;
@@ -49,6 +50,7 @@ pub struct OnDisk {
     pub is_copy: bool,
     /// By which runs get old.
     pub clock: SteadyClock,
+    pub artifacts: Arc<ArtifactStore>,
 }
 
 /// All runs; cheap to clone.
@@ -73,6 +75,7 @@ pub(super) struct RunsInner {
     pub(super) usage: Usage,
     pub(super) disk_use: DiskUse,
     pub(super) setups: SetupsUnderWay,
+    pub(super) artifacts: Arc<ArtifactStore>,
     pub(super) live: DashMap<RunId, Arc<Live>>,
     pub(super) slots: Slots,
     /// Git commands are short, and do not wait for builds.
@@ -153,6 +156,7 @@ impl Runs {
             trash,
             is_copy,
             clock,
+            artifacts,
         }: OnDisk,
         program: PathBuf,
     ) -> std::io::Result<Self> {
@@ -186,6 +190,7 @@ impl Runs {
             usage,
             disk_use: DiskUse::default(),
             setups: SetupsUnderWay::default(),
+            artifacts,
             history,
             groups,
             live: DashMap::new(),
@@ -272,6 +277,7 @@ impl Runs {
             .await;
             match expired {
                 Ok(Ok(gone)) => {
+                    artifacts::forget(&self.0, &gone);
                     if let (Some(first), Some(last)) = (gone.first(), gone.last()) {
                         tracing::info!(runs = gone.len(), %first, %last, "old runs were let go of");
                     }

@@ -161,6 +161,43 @@ fn hand(secrets: &Secrets, spec: &RunSpec, supplied: Option<&str>) -> Result<Han
     Ok(handed)
 }
 
+/// The values of the secrets that a job of a pipeline names, by their variables. Whether its commit is one that may have
+/// secrets is up to the caller.
+pub fn for_job(
+    runs: &Runs,
+    (repo, branch): (&RepoName, &BranchName),
+    job: &str,
+    names: &[String],
+) -> Result<BTreeMap<String, String>, Problem> {
+    let secrets = &runs.inner().config.secrets;
+    let values = names.iter().map(|name| {
+        let mut granted = secrets.of_repo(repo);
+        let found = granted.find(|(user, variable, _)| user == &job && variable == name);
+        let Some((_, _, secret)) = found else {
+            let detail = format!("the job {job} names the secret {name}, which it is not given");
+            return Err(secret_refused(detail).help(format!(
+                "leave `secrets.{name}` out, or ask the operator to set {name} in [repos.{repo}.secrets.\"{job}\"]"
+            )));
+        };
+        if !secret.is_for(branch) {
+            let detail = format!(
+                "the job {job} names the secret {name}, which {branch} may not have: it is for {}",
+                secret.branches().join(", ")
+            );
+            return Err(secret_refused(detail)
+                .help("run it on a branch that the secret is for, or skip the job by an `if`"));
+        }
+        let value = secret.read().map_err(|why| unreadable(secret, &why))?;
+        Ok((name.clone(), value.expose().to_owned()))
+    });
+    values.collect()
+}
+
+/// The answer where a job names a secret that it is not given.
+pub fn secret_refused(detail: String) -> Problem {
+    Problem::new(ErrorKind::Forbidden, "secret_refused", detail).field("secrets")
+}
+
 /// What must not be seen in the output of any run here, whatever it was given.
 pub(super) fn hidden(secrets: &Secrets, workspace: &Workspace) -> Result<Vec<String>, Problem> {
     let mut hidden = within_reach(secrets, workspace.repo().name());
@@ -200,6 +237,7 @@ pub fn secret_variables(
     for (run, variable, secret) in runs.inner().config.secrets.of_repo(repo) {
         let run = match run {
             MAKE => MAKE.to_owned(),
+            job if job.contains('/') => format!("the job {job}"),
             task => format!("the task {task}"),
         };
         let not = match secret.is_for(branch) {

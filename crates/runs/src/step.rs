@@ -15,7 +15,7 @@ use super::environment;
 use super::history::Asked;
 use super::live::Live;
 use super::meter::users_of;
-use super::open::{Runs, draining};
+use super::open::{Runs, RunsInner, draining};
 use super::parallel::share_of;
 use super::request::RunBody;
 use super::secrets::within_reach;
@@ -23,14 +23,14 @@ use super::slots::Slot;
 use super::start::not_recorded;
 use super::written::{RequestKind, Written};
 use crate::{launch, reuse};
-use branchyard_config::Tool;
+use branchyard_config::{Token, Tool};
 use branchyard_git::CredentialLease;
 use branchyard_journal::Watch;
 use branchyard_model::{
     About, BranchName, CommitId, OnDisconnect, Problem, RunId, RunKind, RunRecord, RunSpec, StepOf,
     SyncMode, slug,
 };
-use branchyard_process::{SANDBOX_TMP, Supervisor, kept_masks};
+use branchyard_process::{Redactor, SANDBOX_TMP, Supervisor, kept_masks};
 use branchyard_workspace::repos::Repo;
 
 /// A command of a step, ready to be started. It may hold secrets, hence no `Debug`.
@@ -45,6 +45,8 @@ pub struct StepRequest {
     pub argv: Vec<String>,
     /// Over what every run of the repo has.
     pub env: BTreeMap<String, String>,
+    /// Variables that hold secrets: the record of the run does not have them.
+    pub secrets: BTreeMap<String, String>,
     /// Directories that come before those of `PATH`.
     pub search: Vec<String>,
     pub timeout: Duration,
@@ -173,6 +175,31 @@ pub async fn reuse_digest(
     Ok(inner.reuse_key.digest(&text))
 }
 
+/// Hides what steps of the repo must not show, in what they write besides their output: `more`, and what the variables in
+/// `env` say. `masks` is as in [`StepRequest`].
+pub fn step_redactor(
+    runs: &Runs,
+    repo: &Repo,
+    (env, more): (&BTreeMap<String, String>, Vec<String>),
+    masks: &Path,
+) -> io::Result<Option<Redactor>> {
+    let mut hidden = hidden_from(runs.inner(), repo, (env, None), masks)?;
+    hidden.extend(more);
+    Ok(Redactor::new(&hidden))
+}
+
+fn hidden_from(
+    shared: &RunsInner,
+    repo: &Repo,
+    (env, token): (&BTreeMap<String, String>, Option<&Token>),
+    masks: &Path,
+) -> io::Result<Vec<String>> {
+    let mut hidden = environment::secrets(&shared.config, repo.config(), env, token);
+    hidden.extend(within_reach(&shared.config.secrets, repo.name()));
+    hidden.extend(kept_masks(masks)?);
+    Ok(hidden)
+}
+
 /// What has become of a step's run.
 pub fn step_run(runs: &Runs, id: RunId) -> StepRun {
     if let Some(live) = runs.live(id) {
@@ -277,11 +304,9 @@ async fn begin(drive: &Drive, request: StepRequest) -> Result<(Supervisor, Watch
         }
     };
     let token = lease.as_ref().map(|lease: &CredentialLease| &lease.token);
-    let mut hidden = environment::secrets(config, repo.config(), &request.env, token);
-    hidden.extend(within_reach(&config.secrets, repo.name()));
+    let hidden = hidden_from(shared, repo, (&request.env, token), &request.masks);
+    let mut hidden = hidden.map_err(|error| drive.not_started(&error))?;
     hidden.extend(request.hidden);
-    let masked = kept_masks(&request.masks);
-    hidden.extend(masked.map_err(|error| drive.not_started(&error))?);
     let mut env = BTreeMap::from(environment::job_counts(&share_of(drive).to_string()));
     env.extend(environment::declared(config, repo.config()));
     for (name, value) in [
@@ -300,6 +325,7 @@ async fn begin(drive: &Drive, request: StepRequest) -> Result<(Supervisor, Watch
         env.insert(name.to_owned(), path.to_string_lossy().into_owned());
     }
     env.extend(request.env);
+    env.extend(request.secrets);
     if !request.search.is_empty() {
         let path = env.entry("PATH".to_owned()).or_default();
         *path = format!("{}:{path}", request.search.join(":"));

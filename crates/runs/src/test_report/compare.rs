@@ -7,7 +7,7 @@ use branchyard_model::{TestCase, TestCounts, TestReport, TestState, TestVerdict}
 
 /// What earlier runs told of the tests, by their identity.
 #[derive(Debug, Default)]
-pub(super) struct Earlier {
+pub struct Earlier {
     /// On the tree of the run that is judged.
     same_tree: HashMap<u64, Outcomes>,
     /// In the latest run of the base that has the test.
@@ -22,7 +22,7 @@ struct Outcomes {
 
 impl Earlier {
     /// Adds a run on the same tree.
-    pub(super) fn add_same_tree(&mut self, report: &TestReport) {
+    pub fn add_same_tree(&mut self, report: &TestReport) {
         for (id, state) in states(report) {
             let outcomes = self.same_tree.entry(id).or_default();
             outcomes.passed |= state == TestState::Passed;
@@ -31,20 +31,21 @@ impl Earlier {
     }
 
     /// Adds a run of the base, the latest first.
-    pub(super) fn add_base(&mut self, report: &TestReport) {
+    pub fn add_base(&mut self, report: &TestReport) {
         for (id, state) in states(report) {
             self.base.entry(id).or_insert(state);
         }
     }
 
     /// Whether a failure of the report is still to be found in the base.
-    pub(super) fn lacks_base_of(&self, report: &TestReport) -> bool {
+    pub fn lacks_base_of(&self, report: &TestReport) -> bool {
         let mut failed = report.tests.iter().filter(|test| has_failed(test));
         failed.any(|test| !self.base.contains_key(&identity(test)))
     }
 
-    /// Tells new, known and flaky tests apart. What the producer itself found to be flaky stays so.
-    pub(super) fn judge(&self, report: &mut TestReport) {
+    /// Tells new, known and flaky tests apart, and puts what is looked at first in front. What the producer itself found to
+    /// be flaky stays so.
+    pub fn judge(&self, report: &mut TestReport) {
         for test in &mut report.tests {
             let id = identity(test);
             let outcomes = self.same_tree.get(&id).copied().unwrap_or_default();
@@ -67,6 +68,10 @@ impl Earlier {
             flaky: counted(TestVerdict::Flaky),
             ..report.counts
         };
+        // A stable sort: within a state, tests stay in the order of their producer.
+        report
+            .tests
+            .sort_by_key(|test| (test.state, test.verdict.is_none(), test.verdict));
     }
 }
 

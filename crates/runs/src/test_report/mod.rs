@@ -15,8 +15,8 @@ use branchyard_model::{
 };
 use branchyard_process::{Outcome, Redactor};
 use branchyard_workspace::{Workspace, work};
-use compare::Earlier;
-use read::Reading;
+pub use compare::Earlier;
+pub use read::Reading;
 
 /// So many earlier runs of a branch are looked at.
 const EARLIER: usize = 50;
@@ -115,10 +115,6 @@ fn read_tests(
         (&report, &mut earlier),
     )?;
     earlier.judge(&mut report);
-    // A stable sort: within a state, tests stay in the order of their producer.
-    report
-        .tests
-        .sort_by_key(|test| (test.state, test.verdict.is_none(), test.verdict));
     runs.margin
         .spend(|| runs.history.keep_tests(record.run_id, &report))?;
     Ok(Noted {

@@ -1,6 +1,8 @@
 //! Reading the tests of a run: from its report files, or from its output.
 
+use std::fs::File;
 use std::io::{self, BufReader};
+use std::path::Path;
 
 use jiff::Timestamp;
 
@@ -14,8 +16,9 @@ use branchyard_workspace::{Workspace, files};
 /// So many reports that cannot be read are named.
 const MOST_WARNINGS: usize = 5;
 
+/// The tests of reports, as they are read.
 #[derive(Default)]
-pub(super) struct Reading {
+pub struct Reading {
     merged: Merged,
     has_any: bool,
     warnings: Vec<Warning>,
@@ -33,27 +36,36 @@ impl Reading {
         let globs = globs(workspace, test).map_err(io::Error::other)?;
         let reports = files::reports_since(workspace, &globs, since).map_err(io::Error::other)?;
         for (path, file) in reports {
-            let read = match file {
-                Ok(file) => junit(BufReader::new(file)).map_err(|error| error.to_string()),
-                Err(error) => Err(error.to_string()),
-            };
-            match read {
-                Ok(mut report) => {
-                    if let Some(redactor) = &mut redactor {
-                        redact(&mut report, redactor);
-                    }
-                    self.merged.add(report);
-                    self.has_any = true;
-                }
-                Err(why) if self.warnings.len() < MOST_WARNINGS => {
-                    let message = format!("{} is not read: {why}", path.display());
-                    self.warnings
-                        .push(Warning::new("report_unreadable", message));
-                }
-                Err(_) => {}
-            }
+            let file = file.map_err(|error| error.to_string());
+            self.add(&path, file, redactor.as_mut());
         }
         Ok(())
+    }
+
+    /// Adds the tests of a report. One that is none is told of and left out.
+    pub fn add(
+        &mut self,
+        path: &Path,
+        file: Result<File, String>,
+        redactor: Option<&mut Redactor>,
+    ) {
+        let read =
+            file.and_then(|file| junit(BufReader::new(file)).map_err(|error| error.to_string()));
+        match read {
+            Ok(mut report) => {
+                if let Some(redactor) = redactor {
+                    redact(&mut report, redactor);
+                }
+                self.merged.add(report);
+                self.has_any = true;
+            }
+            Err(why) if self.warnings.len() < MOST_WARNINGS => {
+                let message = format!("{} is not read: {why}", path.display());
+                self.warnings
+                    .push(Warning::new("report_unreadable", message));
+            }
+            Err(_) => {}
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -71,7 +83,7 @@ impl Reading {
         Ok(())
     }
 
-    pub(super) fn finish(mut self) -> (TestReport, Vec<Warning>) {
+    pub fn finish(mut self) -> (TestReport, Vec<Warning>) {
         if !self.has_any {
             let message = "no test was reported: neither a report file that `reports` names nor a known format in the output";
             self.warnings.push(Warning::new("no_tests_found", message));
