@@ -94,3 +94,8 @@ pub async fn list(
     })
     .await
 }
+
+/// How much of a file one answer holds.
+pub fn max_read(app: &AuthorizedApp) -> usize {
+    app.yard().config.limits.max_read.as_usize()
+}

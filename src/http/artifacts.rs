@@ -1,4 +1,4 @@
-//! Artifacts of pipelines: listed, shown, and given file by file or whole.
+//! Artifacts of pipelines and runs: listed, shown, and given file by file or whole.
 
 use std::io::{self, Write};
 
@@ -8,18 +8,19 @@ use axum::http::{HeaderMap, Method, header};
 use axum::response::IntoResponse;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 
-use super::extract::{At, Params, PipelineAt};
+use super::extract::{At, Params};
 use super::listed::Listed;
 use super::problem::HttpResult;
 use super::raw::{attachment, download};
 use super::route::Access::Needs;
 use super::route::{IF_RANGE, RANGE, Route, reads};
-use crate::app::{AuthorizedApp, pipelines};
-use branchyard_artifacts::ArtifactSet;
-use branchyard_model::{BranchName, PipelineId, RepoName, Scope};
+use crate::app::{AuthorizedApp, artifacts};
+use branchyard_artifacts::{ArtifactSet, SetOwner};
+use branchyard_model::{BranchName, PipelineId, RepoName, RunId, Scope};
 use branchyard_pipelines::ArchiveFormat;
 
 /// What is sent of an archive at once, and how many such pieces wait for a slow caller.
@@ -27,83 +28,95 @@ const PIECE: usize = 256 << 10;
 const PIECES: usize = 4;
 
 pub(super) fn routes() -> Vec<Route> {
+    let latest = reads(
+        "showLatestArtifact",
+        "Show the artifact of the newest pipeline of a branch that succeeded",
+    )
+    .gives("The artifact.")
+    .get(
+        "/api/repos/{repo}/artifacts/{name}",
+        Needs(Scope::RepoRead),
+        latest,
+    );
+    let mut routes = routes_of::<PipelineId>("/api/pipelines/{pipeline}", "");
+    routes.extend(routes_of::<RunId>("/api/runs/{run}", "Run"));
+    routes.push(latest);
+    routes
+}
+
+/// What has artifacts: a pipeline or a run.
+trait OwnerId: DeserializeOwned + Into<SetOwner> + Send + 'static {}
+
+impl OwnerId for PipelineId {}
+impl OwnerId for RunId {}
+
+fn routes_of<Id: OwnerId>(owner: &str, of: &str) -> Vec<Route> {
     let bytes = &["application/octet-stream"];
+    let at = |what: &str| format!("{owner}/artifacts{what}");
     vec![
-        reads("listArtifacts", "List the artifacts of a pipeline")
+        reads(format!("list{of}Artifacts"), "List the artifacts")
             .gives("All of them, by name.")
-            .get(
-                "/api/pipelines/{pipeline}/artifacts",
-                Needs(Scope::RepoRead),
-                list,
-            ),
+            .get(at(""), Needs(Scope::RepoRead), list::<Id>),
         reads(
-            "showArtifact",
+            format!("show{of}Artifact"),
             "Show an artifact: its files, with their digests",
         )
         .gives("The artifact.")
-        .get(
-            "/api/pipelines/{pipeline}/artifacts/{name}",
-            Needs(Scope::RepoRead),
-            show,
-        ),
-        reads("readArtifactFile", "A file of an artifact, byte for byte")
-            .says("As a download, with its SHA-256 as the `ETag`.")
-            .headers(&[RANGE, IF_RANGE])
-            .writes(200, "Its bytes.", bytes)
-            .writes(206, "The bytes of the range.", bytes)
-            .only(304, "It is what `If-None-Match` names.")
-            .get(
-                "/api/pipelines/{pipeline}/artifacts/{name}/files/{*path}",
-                Needs(Scope::RepoRead),
-                file,
-            ),
-        reads("readArtifactArchive", "A whole artifact as one archive")
-            .writes(
-                200,
-                "The archive, as it is made.",
-                &["application/zip", "application/x-tar"],
-            )
-            .get(
-                "/api/pipelines/{pipeline}/artifacts/{name}/archive",
-                Needs(Scope::RepoRead),
-                archive,
-            ),
+        .get(at("/{name}"), Needs(Scope::RepoRead), show::<Id>),
         reads(
-            "showLatestArtifact",
-            "Show the artifact of the newest pipeline of a branch that succeeded",
+            format!("read{of}ArtifactFile"),
+            "A file of an artifact, byte for byte",
         )
-        .gives("The artifact.")
+        .says("As a download, with its SHA-256 as the `ETag`.")
+        .headers(&[RANGE, IF_RANGE])
+        .writes(200, "Its bytes.", bytes)
+        .writes(206, "The bytes of the range.", bytes)
+        .only(304, "It is what `If-None-Match` names.")
         .get(
-            "/api/repos/{repo}/artifacts/{name}",
+            at("/{name}/files/{*path}"),
             Needs(Scope::RepoRead),
-            latest,
+            file::<Id>,
         ),
+        reads(
+            format!("read{of}ArtifactArchive"),
+            "A whole artifact as one archive",
+        )
+        .writes(
+            200,
+            "The archive, as it is made.",
+            &["application/zip", "application/x-tar"],
+        )
+        .get(at("/{name}/archive"), Needs(Scope::RepoRead), archive::<Id>),
     ]
 }
 
-async fn list(app: AuthorizedApp, At(id): PipelineAt) -> HttpResult<Json<Listed<ArtifactSet>>> {
-    let sets = pipelines::ask(&app, id, move |pipelines| pipelines.artifacts(id)).await?;
+async fn list<Id: OwnerId>(
+    app: AuthorizedApp,
+    At(id): At<Id>,
+) -> HttpResult<Json<Listed<ArtifactSet>>> {
+    let of = id.into();
+    let sets = artifacts::ask(&app, of, move |all| all.artifacts(of)).await?;
     Ok(Json(Listed::all(sets)))
 }
 
-async fn show(
+async fn show<Id: OwnerId>(
     app: AuthorizedApp,
-    At((id, name)): At<(PipelineId, String)>,
+    At((id, name)): At<(Id, String)>,
 ) -> HttpResult<Json<ArtifactSet>> {
-    let set = pipelines::ask(&app, id, move |pipelines| pipelines.artifact(id, &name)).await?;
+    let of = id.into();
+    let set = artifacts::ask(&app, of, move |all| all.artifact(of, &name)).await?;
     Ok(Json(set))
 }
 
-async fn file(
+async fn file<Id: OwnerId>(
     app: AuthorizedApp,
-    At((id, name, path)): At<(PipelineId, String, String)>,
+    At((id, name, path)): At<(Id, String, String)>,
     method: Method,
     headers: HeaderMap,
 ) -> HttpResult {
-    let (found, content) = pipelines::ask(&app, id, move |pipelines| {
-        pipelines.artifact_file(id, &name, &path)
-    })
-    .await?;
+    let of = id.into();
+    let found = artifacts::ask(&app, of, move |all| all.artifact_file(of, &name, &path));
+    let (found, content) = found.await?;
     let tag = format!("\"{}\"", found.sha256);
     let last = found.path.rsplit('/').next().unwrap_or_default();
     download((content, found.size), last, Some(tag), (&method, &headers)).await
@@ -125,13 +138,13 @@ struct ArchiveParams {
     format: Format,
 }
 
-async fn archive(
+async fn archive<Id: OwnerId>(
     app: AuthorizedApp,
-    At((id, name)): At<(PipelineId, String)>,
+    At((id, name)): At<(Id, String)>,
     Params(params): Params<ArchiveParams>,
 ) -> HttpResult {
-    let wanted = name.clone();
-    let set = pipelines::ask(&app, id, move |pipelines| pipelines.artifact(id, &wanted)).await?;
+    let (of, wanted) = (id.into(), name.clone());
+    let set = artifacts::ask(&app, of, move |all| all.artifact(of, &wanted)).await?;
     let (format, kind, extension) = match params.format {
         Format::Zip => (ArchiveFormat::Zip, "application/zip", "zip"),
         Format::Tar => (ArchiveFormat::Tar, "application/x-tar", "tar"),
@@ -140,7 +153,7 @@ async fn archive(
     let failed = pieces.clone();
     let writing = tokio::task::spawn_blocking(move || {
         let mut out = io::BufWriter::with_capacity(PIECE, Pieces(pieces));
-        pipelines::write_archive(&app, &set, format, &mut out)?;
+        artifacts::write_archive(&app, &set, format, &mut out)?;
         out.flush()
     });
     tokio::spawn(async move {
@@ -190,6 +203,6 @@ async fn latest(
     At((repo, name)): At<(RepoName, String)>,
     Params(params): Params<LatestParams>,
 ) -> HttpResult<Json<ArtifactSet>> {
-    let set = pipelines::latest_artifact(&app, &repo, params.branch, &name).await?;
+    let set = artifacts::latest(&app, &repo, params.branch, &name).await?;
     Ok(Json(set))
 }

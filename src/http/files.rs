@@ -70,7 +70,7 @@ async fn env(app: AuthorizedApp, At((repo, branch)): BranchAt) -> Answer<Environ
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "ListRequest")]
-struct LsBody {
+pub(super) struct LsBody {
     /// Relative to the workspace; the workspace itself if left out.
     #[serde(default)]
     path: Option<String>,
@@ -94,7 +94,7 @@ async fn ls(
     Ok(said(repo, branch, answer))
 }
 
-fn list_request(body: LsBody) -> Result<ListRequest, Problem> {
+pub(super) fn list_request(body: LsBody) -> Result<ListRequest, Problem> {
     let Some(args) = body.args else {
         return Ok(ListRequest {
             path: body.path.unwrap_or_default(),

@@ -13,6 +13,7 @@ mod gate;
 mod groups;
 mod health;
 mod held;
+mod held_worktrees;
 mod limits;
 mod listed;
 mod log;

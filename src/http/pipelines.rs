@@ -25,7 +25,7 @@ use super::streams::{IDEMPOTENCY_KEY, LAST_EVENT_ID, Pieces, resume, streamed};
 use crate::app::{AuthorizedApp, pipelines, runs};
 use branchyard_journal::Cursor;
 use branchyard_model::{
-    BranchName, CommitId, PipelineId, PipelineRecord, PipelineState, RunId, Scope,
+    BranchName, CommitId, PipelineId, PipelineRecord, PipelineState, RunId, Scope, TestReport,
 };
 use branchyard_pipelines::{PipelineFilter, PipelineRequest, RetryRequest};
 
@@ -69,6 +69,13 @@ pub(super) fn routes() -> Vec<Route> {
             Needs(Scope::RepoRead),
             summary,
         ),
+        reads("listJobTests", "List the tests of a job")
+            .gives("Those that its latest attempt reported, the failed ones first.")
+            .get(
+                "/api/pipelines/{pipeline}/jobs/{job}/tests",
+                Needs(Scope::RepoRead),
+                tests,
+            ),
         does("pipeline.cancel", "cancelPipeline", "Cancel a pipeline")
             .gives("The pipeline. Its end is not waited for.")
             .post(
@@ -163,6 +170,14 @@ async fn summary(app: AuthorizedApp, At((id, job)): At<(PipelineId, String)>) ->
         (header::CONTENT_DISPOSITION, named),
     ];
     Ok((headers, text).into_response())
+}
+
+async fn tests(
+    app: AuthorizedApp,
+    At((id, job)): At<(PipelineId, String)>,
+) -> HttpResult<Json<TestReport>> {
+    let report = pipelines::ask(&app, id, move |pipelines| pipelines.tests(id, &job)).await?;
+    Ok(Json(report))
 }
 
 async fn cancel(

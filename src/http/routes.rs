@@ -4,8 +4,8 @@ use axum::routing::MethodRouter;
 
 use super::route::{Access, Route, Section};
 use super::{
-    agents, artifacts, audit, branches, events, files, groups, health, log, oauth, openapi, page,
-    pipelines, raw, repos, runs, salvage, session, streams, tokens, upkeep, verbs,
+    agents, artifacts, audit, branches, events, files, groups, health, held_worktrees, log, oauth,
+    openapi, page, pipelines, raw, repos, runs, salvage, session, streams, tokens, upkeep, verbs,
 };
 use crate::app::App;
 
@@ -58,7 +58,11 @@ pub(super) fn all(mcp: MethodRouter<App>) -> Vec<Section> {
         section(
             "Pipelines",
             "What a workflow file makes of a commit: jobs in scratch worktrees.",
-            [pipelines::routes(), artifacts::routes()],
+            [
+                pipelines::routes(),
+                artifacts::routes(),
+                held_worktrees::routes(),
+            ],
         ),
         section(
             "Upkeep",

@@ -18,7 +18,7 @@ use branchyard_runs::{idempotency, step, stop_note};
 pub(crate) fn adopt(pipelines: &Pipelines, is_copy: bool) {
     let mut unended = Vec::new();
     for id in pipelines.inner().disk.ids() {
-        let record = match pipelines.inner().disk.load(id) {
+        let mut record = match pipelines.inner().disk.load(id) {
             Ok(Some(record)) => record,
             Ok(None) => {
                 // Its daemon was killed before it was one.
@@ -37,6 +37,7 @@ pub(crate) fn adopt(pipelines: &Pipelines, is_copy: bool) {
             idempotency::remember_pipeline(runs, &record.principal, key, id);
         }
         pipelines.note(&record);
+        pipelines.adopt_held(&mut record);
         if !record.state.is_ended() {
             unended.push(record);
         }
@@ -111,8 +112,9 @@ fn held_jobs(pipelines: &Pipelines, record: &PipelineRecord) -> HeldJobs {
                 continue;
             }
         };
-        // One that has ended needs nothing any more.
-        let number = attempt.scratch.filter(|_| attempt.end.is_none());
+        // One that has ended needs nothing any more, but for one that is to be held.
+        let is_needed = attempt.end.is_none() || attempt.held_until.is_some();
+        let number = attempt.scratch.filter(|_| is_needed);
         let scratch = inner.workspaces.scratch();
         let lease = number.and_then(|number| scratch.adopt(&repo, number));
         let slot = step::occupy_job_slot(&inner.runs, &record.principal, &repo);

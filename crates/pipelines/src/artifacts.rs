@@ -1,4 +1,4 @@
-//! The artifacts of pipelines that have them: found, opened, and let go of.
+//! The artifacts of pipelines and runs: found, opened, and let go of.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use crate::list::PipelineFilter;
 use crate::pipelines::Pipelines;
 use branchyard_artifacts::{ArtifactFile, ArtifactSet, SetOwner};
-use branchyard_model::{BranchName, ErrorKind, PipelineId, PipelineState, Problem, RepoName};
+use branchyard_model::{BranchName, ErrorKind, PipelineState, Problem, RepoName};
 
 /// How many green pipelines of a branch are looked through for an artifact.
 const LOOKED_THROUGH: usize = 100;
@@ -22,29 +22,28 @@ pub enum ArchiveFormat {
 }
 
 impl Pipelines {
-    /// The artifacts of a pipeline, by name. Blocks.
-    pub fn artifacts(&self, id: PipelineId) -> Result<Vec<ArtifactSet>, Problem> {
-        let sets = self.inner().artifacts.sets(&SetOwner::Pipeline(id));
-        sets.map_err(|error| {
-            let detail = format!("the artifacts of the pipeline cannot be read: {error}");
+    /// The artifacts of a pipeline or a run, by name. Blocks.
+    pub fn artifacts(&self, of: SetOwner) -> Result<Vec<ArtifactSet>, Problem> {
+        self.inner().artifacts.sets(&of).map_err(|error| {
+            let detail = format!("the artifacts cannot be read: {error}");
             Problem::new(ErrorKind::Internal, "artifacts_unreadable", detail)
         })
     }
 
     /// One of them. Blocks.
-    pub fn artifact(&self, id: PipelineId, name: &str) -> Result<ArtifactSet, Problem> {
-        let set = self.inner().artifacts.set(&SetOwner::Pipeline(id), name);
+    pub fn artifact(&self, of: SetOwner, name: &str) -> Result<ArtifactSet, Problem> {
+        let set = self.inner().artifacts.set(&of, name);
         set.ok_or_else(|| artifact_not_found(name))
     }
 
     /// A file of an artifact, with its content. Blocks.
     pub fn artifact_file(
         &self,
-        id: PipelineId,
+        of: SetOwner,
         name: &str,
         path: &str,
     ) -> Result<(ArtifactFile, File), Problem> {
-        let set = self.artifact(id, name)?;
+        let set = self.artifact(of, name)?;
         let file = set.files.into_iter().find(|file| file.path == path);
         let file = file.ok_or_else(|| {
             let detail = format!("the artifact {name:?} has no file {path:?}");
@@ -127,8 +126,8 @@ impl Pipelines {
 }
 
 fn artifact_not_found(name: &str) -> Problem {
-    let detail = format!("the pipeline has no artifact {name:?}");
+    let detail = format!("there is no artifact {name:?}");
     Problem::new(ErrorKind::NotFound, "artifact_not_found", detail)
         .field("name")
-        .help("GET /api/pipelines/{id}/artifacts lists them")
+        .help("GET /api/pipelines/{id}/artifacts and /api/runs/{id}/artifacts list them")
 }

@@ -11,7 +11,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::cache_steps::PendingCache;
 use crate::job::JobEnd;
-use branchyard_model::{AnsweredBy, PipelineId, PipelineRecord, RunId, StepRecord, Warning};
+use branchyard_model::{
+    AnsweredBy, PipelineId, PipelineRecord, RunId, StepRecord, TestReport, Warning,
+};
 use branchyard_runs::stop_note;
 use branchyard_runtime::disk::{Trash, create_private_dir, read_json, write_json};
 use branchyard_workflow::{WorkflowEvent, WorkflowPlan};
@@ -19,6 +21,7 @@ use branchyard_workflow::{WorkflowEvent, WorkflowPlan};
 const PLAN: &str = "plan.json";
 const RECORD: &str = "pipeline.json";
 const ATTEMPT: &str = "attempt.json";
+const TESTS: &str = "tests.json";
 
 #[derive(Debug)]
 pub(crate) struct PipelineDisk {
@@ -39,6 +42,9 @@ pub(crate) struct FrozenPlan {
     /// Whether the commit is what the remote has on a protected branch.
     #[serde(default)]
     pub(crate) is_protected: bool,
+    /// Whether the commit was the newest that the remote had for the branch, and so may be given secrets.
+    #[serde(default)]
+    pub(crate) is_remote_tip: bool,
     /// Whether who asked may see all branches of the repo, and so be answered by jobs of any.
     #[serde(default)]
     pub(crate) sees_all: bool,
@@ -66,6 +72,8 @@ pub(crate) struct Attempt {
     /// The outputs of the job, once it has ended.
     pub(crate) outputs: BTreeMap<String, String>,
     pub(crate) end: Option<JobEnd>,
+    /// Until when its worktree is held after that.
+    pub(crate) held_until: Option<Timestamp>,
     /// The digest of all that it sees, if it may answer for others.
     pub(crate) key: Option<String>,
     /// The job that answered for it.
@@ -173,12 +181,34 @@ impl PipelineDisk {
         (job, number): (&str, u32),
         attempt: &Attempt,
     ) -> io::Result<()> {
+        write_json(&self.made_dir(id, job, number)?.join(ATTEMPT), attempt)
+    }
+
+    fn made_dir(&self, id: PipelineId, job: &str, number: u32) -> io::Result<PathBuf> {
         let dir = self.attempt_dir(id, job, number);
         if !dir.is_dir() {
             create_private_dir(dir.parent().unwrap_or(&dir))?;
             create_private_dir(&dir)?;
         }
-        write_json(&dir.join(ATTEMPT), attempt)
+        Ok(dir)
+    }
+
+    pub(crate) fn save_tests(
+        &self,
+        id: PipelineId,
+        (job, attempt): (&str, u32),
+        report: &TestReport,
+    ) -> io::Result<()> {
+        write_json(&self.made_dir(id, job, attempt)?.join(TESTS), report)
+    }
+
+    /// The tests of an attempt; none where they are not known.
+    pub(crate) fn tests(
+        &self,
+        id: PipelineId,
+        (job, attempt): (&str, u32),
+    ) -> io::Result<Option<TestReport>> {
+        read_json(&self.attempt_dir(id, job, attempt).join(TESTS))
     }
 
     /// The directories that the steps of an attempt share. Their place for temporary files has a short path, for a socket's

@@ -387,7 +387,7 @@ pub(crate) fn finish(
         record.state = state;
         record.reason = reason;
         record.error = problem;
-        record.scratch = None;
+        record.scratch = record.scratch.filter(|_| record.held_until.is_some());
         record.ended_at = Some(Timestamp::now());
     });
 }

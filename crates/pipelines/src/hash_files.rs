@@ -34,13 +34,11 @@ impl HashFiles for WorktreeFiles<'_> {
             let parsed = Globs::one(glob, Stars::WithinSegment);
             list.push(parsed.map_err(|rule| format!("{pattern:?} is no glob of files: {rule}"))?);
         }
-        let mut found = Vec::new();
-        let mut looked = 0;
         let is_wanted = |path: &Path| {
             let any = |globs: &[Globs]| globs.iter().any(|glob| glob.matches(path));
             any(&wanted) && !any(&left_out)
         };
-        walk(self.0, Path::new(""), &mut looked, &is_wanted, &mut found)?;
+        let mut found = self.matching(is_wanted)?;
         if found.is_empty() {
             return Ok(String::new());
         }
@@ -58,6 +56,18 @@ impl HashFiles for WorktreeFiles<'_> {
             .iter()
             .map(|byte| format!("{byte:02x}"))
             .collect())
+    }
+}
+
+impl WorktreeFiles<'_> {
+    /// The regular files that are wanted, by their paths within the worktree.
+    pub(crate) fn matching(
+        &self,
+        is_wanted: impl Fn(&Path) -> bool,
+    ) -> Result<Vec<PathBuf>, String> {
+        let (mut looked, mut found) = (0, Vec::new());
+        walk(self.0, Path::new(""), &mut looked, &is_wanted, &mut found)?;
+        Ok(found)
     }
 }
 

@@ -14,15 +14,18 @@ use crate::concurrency::{GroupEntry, GroupPlace};
 use crate::context::{self, Contexts, JobFacts, NeededJob};
 use crate::disk::{Attempt, AttemptDirs, StepProgress};
 use crate::drive::finish;
+use crate::held;
+use crate::job_secrets::JobSecrets;
 use crate::live::{LivePipeline, StopHandle};
 use crate::pipelines::Pipelines;
 use crate::reuse::{self, ReuseQuestion};
+use crate::start::job_record;
 use crate::step::StepRunner;
 use crate::uses;
 use branchyard_artifacts::{JobDir, JobDirs};
 use branchyard_config::crash_point;
 use branchyard_model::{
-    BranchName, ErrorKind, JobState, PipelineRecord, Problem, ReusableJob, RunId, Warning,
+    BranchName, JobRecord, JobState, PipelineRecord, Problem, ReusableJob, RunId, Warning,
 };
 use branchyard_runs::step::{self, JobSlot, SeenPlaces, StepPlace};
 use branchyard_workflow::{
@@ -124,15 +127,69 @@ impl JobRunner<'_> {
         let (mut attempt, mut holds) = (Attempt::default(), None);
         let end = self.attempt(held, &mut attempt, &mut holds).await;
         let end = end.unwrap_or_else(|end| end);
+        let is_new = holds.is_some() && attempt.end.is_none();
+        // What a job with secrets left may have them in it.
+        if is_new && self.job.secrets.is_empty() && !self.is_retried(&end) {
+            attempt.held_until = held::until(self.job, &end);
+        }
         attempt.end = Some(end.clone());
         // Before the worktree is another's: what the next daemon finds must not ask for it again.
         self.keep(&attempt).await;
         crash_point("job-ended");
+        if self.tries_again(&end) {
+            self.pipelines.inner().disk.discard(&self.dirs());
+            return;
+        }
         self.show_reuse(&attempt, end.state);
+        if let Some(until) = attempt.held_until
+            && let Some((_place, lease, _slot)) = holds.take()
+        {
+            let place = (self.live.id(), self.job.id.as_str());
+            self.pipelines.hold(place, lease, until);
+            let number = attempt.scratch;
+            self.live.change_job(&self.job.id, |record| {
+                (record.scratch, record.held_until) = (number, Some(until));
+            });
+        }
         finish(self.live, &self.job.id, end.state, end.reason, end.error);
         self.pipelines.note_reusable(&self.live.record());
         self.pipelines.inner().disk.discard(&self.dirs());
-        drop(holds);
+    }
+
+    /// Whether `retry` of the job has it tried again after this.
+    fn is_retried(&self, end: &JobEnd) -> bool {
+        let Some(rule) = &self.job.extras.retry else {
+            return false;
+        };
+        let is_on = |word: &str| rule.on.iter().any(|on| on == word);
+        let is_meant = match end.state {
+            JobState::Lost => is_on("lost"),
+            JobState::Failed => is_on("flaky") && self.has_only_flaky_failures(),
+            _ => false,
+        };
+        let is_left = self.live.job(&self.job.id).retries < rule.max;
+        is_meant && is_left && !self.stop.is_stopped()
+    }
+
+    /// Has the job wait for its next attempt, if `retry` says so.
+    fn tries_again(&self, end: &JobEnd) -> bool {
+        if !self.is_retried(end) {
+            return false;
+        }
+        let next = job_record(self.job);
+        self.live.change_job(&self.job.id, |job| {
+            *job = JobRecord {
+                attempt: self.number + 1,
+                retries: job.retries + 1,
+                reason: Some(format!(
+                    "attempt {}: {}; tried again (retry)",
+                    self.number,
+                    end.reason.as_deref().unwrap_or(end.state.as_str())
+                )),
+                ..next
+            };
+        });
+        true
     }
 
     async fn attempt(
@@ -148,6 +205,7 @@ impl JobRunner<'_> {
             Some(held) => {
                 *attempt = held.attempt;
                 if let Some(end) = attempt.end.clone() {
+                    *holds = held.lease.map(|lease| (None, lease, held.slot));
                     return Err(end);
                 }
                 let lease = held.lease.ok_or_else(|| {
@@ -180,6 +238,7 @@ impl JobRunner<'_> {
         self.show_begun(attempt);
         self.prepare(attempt, lease).await?;
         let end = self.run_steps(&repo, attempt, lease).await?;
+        self.note_tests(&repo, attempt, (lease, &end)).await;
         if end.state == JobState::Succeeded {
             self.save_caches(&repo, attempt, lease).await;
         }
@@ -195,22 +254,27 @@ impl JobRunner<'_> {
         let (plan, dirs) = (self.live.plan(), self.dirs());
         dirs.make().map_err(|error| self.unwritten(&error))?;
         let seen = self.seen(repo, lease)?;
-        let secrets = BTreeMap::new();
+        let secrets = self.secrets(repo).map_err(JobEnd::rejected)?;
         let facts = JobFacts {
             attempt: self.number,
             directory: &seen.worktree,
             tmp: &seen.tmp,
             needs: self.needs.clone(),
-            secrets: &secrets,
+            secrets: secrets.all(),
         };
         let contexts = context::of_job(&plan.plan, self.job, &facts);
         let (env, seconds) = self.show_named(&contexts)?;
-        let mut steps = StepRunner::new(self, repo.clone(), (lease, seen), attempt);
+        let mut steps = StepRunner::new(self, repo.clone(), (lease, seen), &secrets, attempt);
         steps.begin(contexts, env, seconds);
         let end = steps.until_all_ended().await;
         let last = steps.last_contexts();
         drop(steps);
-        attempt.outputs = self.outputs(&last)?;
+        let outputs = self.outputs(&last)?;
+        for (name, value) in &outputs {
+            let checked = secrets.check(&format!("the output `{name}`"), value);
+            checked.map_err(|why| JobEnd::of(JobState::Failed, Some(why)))?;
+        }
+        attempt.outputs = outputs;
         Ok(end)
     }
 
@@ -334,12 +398,7 @@ impl JobRunner<'_> {
 
     /// Refuses what cannot be run here, before anything is taken for it.
     async fn check(&self, repo: &Repo) -> Result<(), JobEnd> {
-        if let Some(secret) = self.job.secrets.first() {
-            let detail = format!("the job needs the secret {secret}, which it is not given");
-            let problem = Problem::new(ErrorKind::Forbidden, "secret_refused", detail)
-                .help("pipelines are given no secrets yet; leave the job out, or run it as a task");
-            return Err(JobEnd::rejected(problem));
-        }
+        self.secrets(repo).map_err(JobEnd::rejected)?;
         let runs = &self.pipelines.inner().runs;
         uses::check_tools(runs, repo, self.job)
             .await
@@ -364,10 +423,12 @@ impl JobRunner<'_> {
         &'a self,
         record: &'a PipelineRecord,
         plan: &'a WorkflowPlan,
+        secrets: &'a JobSecrets,
     ) -> ReuseQuestion<'a> {
         ReuseQuestion {
             record,
             plan,
+            secrets,
             job: self.job,
             needs: &self.needs,
             needed: &self.needed,
@@ -376,7 +437,8 @@ impl JobRunner<'_> {
 
     async fn reuse_key(&self, repo: &Arc<Repo>) -> Result<Option<String>, JobEnd> {
         let (record, plan) = (self.live.record(), self.live.plan());
-        let question = self.question(&record, &plan.plan);
+        let secrets = self.secrets(repo).map_err(JobEnd::rejected)?;
+        let question = self.question(&record, &plan.plan, &secrets);
         let key = reuse::key(self.pipelines, repo, &question).await;
         key.map_err(JobEnd::rejected)
     }
@@ -385,9 +447,13 @@ impl JobRunner<'_> {
     fn answer(&self, key: Option<&str>) -> Option<Attempt> {
         let (record, plan) = (self.live.record(), self.live.plan());
         // What failed before is not answered for in a retry of all of it either.
-        let question = self.question(&record, &plan.plan);
+        let none = JobSecrets::default();
+        let question = self.question(&record, &plan.plan, &none);
         let trust = (plan.is_protected, plan.sees_all);
         let (answered, job, mut attempt) = self.pipelines.answer(&question, key?, trust)?;
+        if job.tests.is_some() {
+            self.copy_tests((answered.pipeline, &answered.job, job.attempt));
+        }
         attempt.answered_by = Some(answered);
         self.live.change_job(&self.job.id, |record| {
             record.name = job.name;

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::adopt;
 use crate::concurrency::ConcurrencyGroups;
 use crate::disk::PipelineDisk;
+use crate::held::HeldWorktree;
 use crate::list::PipelineEntry;
 use crate::live::LivePipeline;
 use crate::reuse::ReusePlace;
@@ -36,6 +38,7 @@ pub struct PipelineParts {
     pub repos: Arc<Repos>,
     pub workspaces: Arc<Workspaces>,
     pub runs: Runs,
+    pub artifacts: Arc<ArtifactStore>,
     pub margin: DiskGuard,
     pub trash: Trash,
     pub background: Background,
@@ -65,7 +68,9 @@ pub(crate) struct PipelinesInner {
     pub(crate) groups: ConcurrencyGroups,
     /// Jobs that may answer for others, by what they saw.
     pub(crate) reusable: Mutex<HashMap<String, Vec<ReusePlace>>>,
-    /// Held while a retry begins.
+    /// The oldest first.
+    pub(crate) held: Mutex<Vec<HeldWorktree>>,
+    /// Held while the record of a pipeline that has ended is changed.
     pub(crate) retrying: Mutex<()>,
     pub(crate) leaving: CancellationToken,
 }
@@ -79,13 +84,13 @@ impl Pipelines {
             repos,
             workspaces,
             runs,
+            artifacts,
             margin,
             trash,
             background,
             clock,
             is_copy,
         } = parts;
-        let artifacts = ArtifactStore::open(margin.state(), artifact_limits(&config))?;
         let caches = CacheStore::open(margin.state(), cache_limits(&config), trash.clone())?;
         let disk = Arc::new(PipelineDisk::open(margin.state(), trash)?);
         let pipelines = Self(Arc::new(PipelinesInner {
@@ -96,12 +101,13 @@ impl Pipelines {
             margin,
             tasks: background.tasks,
             disk,
-            artifacts: Arc::new(artifacts),
+            artifacts,
             caches: Arc::new(caches),
             live: DashMap::new(),
             known: RwLock::default(),
             groups: ConcurrencyGroups::default(),
             reusable: Mutex::default(),
+            held: Mutex::default(),
             retrying: Mutex::default(),
             leaving: CancellationToken::new(),
         }));
@@ -198,6 +204,7 @@ impl Pipelines {
     fn expire(&self, now: Timestamp) {
         self.forget_pipelines(now);
         self.sweep_artifacts(now);
+        self.forget_snapshots(now);
     }
 
     fn forget_pipelines(&self, now: Timestamp) {
@@ -214,6 +221,7 @@ impl Pipelines {
             match self.0.disk.remove(id) {
                 Ok(()) => {
                     self.0.known.write().remove(&id);
+                    self.0.held.lock().retain(|held| held.pipeline != id);
                     self.forget_reusable(id);
                     if let Err(error) = self.0.artifacts.remove_owner(&SetOwner::Pipeline(id)) {
                         tracing::warn!(pipeline = %id, %error, "the artifacts of a pipeline stay");
@@ -228,15 +236,16 @@ impl Pipelines {
     }
 }
 
-/// What the operator says of artifacts.
-fn artifact_limits(config: &Config) -> ArtifactLimits {
+/// Opens the artifacts in `state`, with the limits that the operator sets. They are of runs, too.
+pub fn open_artifacts(config: &Config, state: &Path) -> io::Result<ArtifactStore> {
     let artifacts = &config.artifacts;
-    ArtifactLimits {
+    let limits = ArtifactLimits {
         max_size: artifacts.max_size.as_u64(),
         max_files: artifacts.max_files,
         keep: artifacts.keep,
         max_bytes: artifacts.max_bytes.as_u64(),
-    }
+    };
+    ArtifactStore::open(state, limits)
 }
 
 fn cache_limits(config: &Config) -> CacheLimits {

@@ -51,6 +51,7 @@ impl Pipelines {
         for job in &mut record.jobs {
             let planned = plan.plan.jobs.iter().find(|it| it.id == job.job);
             if let Some(planned) = planned.filter(|_| again.contains(&job.job)) {
+                self.let_go((id, &job.job));
                 let attempt = job.attempt + 1;
                 *job = job_record(planned);
                 job.attempt = attempt;

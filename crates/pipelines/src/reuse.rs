@@ -1,6 +1,7 @@
 //! Answering a job by an earlier one that saw the same: its outputs and artifacts are there, and nothing is run. What a job
-//! sees is a digest of the files, its plan and all that its steps find; see docs/PIPELINES.md.
+//! sees is a digest of the files, its plan and all that its steps find; see docs/JOBS.md.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -9,6 +10,7 @@ use serde::Serialize;
 
 use crate::context::NeededJob;
 use crate::disk::Attempt;
+use crate::job_secrets::JobSecrets;
 use crate::pipelines::Pipelines;
 use crate::source::with_store;
 use branchyard_artifacts::SetOwner;
@@ -49,7 +51,7 @@ pub(crate) struct ReusePlace {
     ended_at: Timestamp,
 }
 
-/// All that decides what a job makes. It may hold values of variables, hence no `Debug`.
+/// All that decides what a job makes. It may hold values of variables and secrets, hence no `Debug`.
 #[derive(Serialize)]
 struct JobFacts<'a> {
     version: u32,
@@ -58,6 +60,7 @@ struct JobFacts<'a> {
     inputs: Option<&'a ExprValue>,
     vars: Option<&'a ExprValue>,
     github: Vec<(&'a str, Option<&'a ExprValue>)>,
+    secrets: &'a BTreeMap<String, String>,
     needs: &'a ExprValue,
     /// The name and digest of each artifact of the jobs that it needs.
     artifacts: Vec<(String, String)>,
@@ -69,6 +72,7 @@ pub(crate) struct ReuseQuestion<'a> {
     pub(crate) record: &'a PipelineRecord,
     pub(crate) plan: &'a WorkflowPlan,
     pub(crate) job: &'a PlannedJob,
+    pub(crate) secrets: &'a JobSecrets,
     pub(crate) needs: &'a ExprValue,
     pub(crate) needed: &'a [NeededJob],
 }
@@ -129,6 +133,7 @@ pub(crate) async fn key(
         inputs: plan.contexts.get("inputs"),
         vars: plan.contexts.get("vars"),
         github,
+        secrets: question.secrets.all(),
         needs: question.needs,
         artifacts: artifacts_of(pipelines, question),
         files: files(repo, question).await?,

@@ -5,13 +5,19 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
+use jiff::{SignedDuration, Timestamp};
+
+use crate::pipelines::Pipelines;
 use crate::request::PipelineRequest;
 use branchyard_git::{self as git, CommitTree, Repository, commit_id, object_id};
-use branchyard_model::{BranchName, CommitId, ErrorKind, Problem};
+use branchyard_model::{BranchName, CommitId, ErrorKind, PipelineId, Problem};
 use branchyard_workspace::repos::{Repo, remote};
+use branchyard_workspace::snapshot;
 
 /// What the reader of workflow files takes.
 const MAX_FILE: usize = 256 << 10;
+/// By then what was about to begin has begun.
+const SETTLED: SignedDuration = SignedDuration::from_hours(1);
 const OWN_DIRECTORY: &str = ".branchyard/workflows";
 const USUAL_DIRECTORY: &str = ".github/workflows";
 
@@ -23,6 +29,7 @@ pub(crate) struct PipelineCommit {
     pub(crate) tree: CommitId,
     /// Whether the remote has it on the branch.
     pub(crate) is_on_remote: bool,
+    pub(crate) is_remote_tip: bool,
 }
 
 /// A workflow file as the commit has it.
@@ -94,6 +101,7 @@ pub(crate) async fn commit(
         Ok(PipelineCommit {
             branch,
             is_on_remote,
+            is_remote_tip: remote == Some(found),
             commit: commit_id(found)?,
             tree: CommitTree::of(store, found)?.id()?,
         })
@@ -206,6 +214,52 @@ pub(crate) async fn with_store<T: Send + 'static>(
     asked
         .await
         .map_err(|error| Problem::new(ErrorKind::Internal, "look_failed", error.to_string()))?
+}
+
+/// The files of the branch's workspace as a commit, with what is not committed. Who works there goes on.
+pub(crate) async fn snapshot(
+    pipelines: &Pipelines,
+    repo: &Arc<Repo>,
+    branch: &BranchName,
+    id: PipelineId,
+) -> Result<PipelineCommit, Problem> {
+    let workspace = pipelines.inner().workspaces.look_at(repo, branch);
+    let made = snapshot::snapshot(&workspace, id).await;
+    let made = made.map_err(|error| pipelines.inner().margin.judge(error.problem()))?;
+    let branch = branch.clone();
+    with_store(repo, move |store| {
+        Ok(PipelineCommit {
+            branch,
+            is_on_remote: false,
+            is_remote_tip: false,
+            commit: commit_id(made)?,
+            tree: CommitTree::of(store, made)?.id()?,
+        })
+    })
+    .await
+}
+
+impl Pipelines {
+    /// Lets go of snapshots of which there is no pipeline any more. Blocks.
+    pub(crate) fn forget_snapshots(&self, now: Timestamp) {
+        // One that is younger may be about to have its pipeline.
+        let horizon = now.checked_sub(SETTLED).unwrap_or(Timestamp::MIN);
+        for repo in self.inner().repos.list() {
+            let Ok(store) = repo.open_store() else {
+                continue;
+            };
+            let is_known = |id: &PipelineId| self.inner().known.read().contains_key(id);
+            let gone = git::snapshots(&store).unwrap_or_default();
+            for id in gone
+                .iter()
+                .filter(|id| !is_known(id) && id.made_at() < horizon)
+            {
+                if let Err(error) = git::forget_snapshot(&store, *id) {
+                    tracing::warn!(pipeline = %id, %error, "the snapshot of a pipeline stays");
+                }
+            }
+        }
+    }
 }
 
 fn branch_not_found(branch: &BranchName) -> Problem {

@@ -67,23 +67,24 @@ impl Pipelines {
             let detail = "the daemon is shutting down";
             return Err(Problem::new(ErrorKind::Unavailable, "draining", detail));
         }
-        if request.source == PipelineSource::Workspace {
-            let detail = "pipelines of uncommitted work are not supported yet";
-            return Err(
-                Problem::new(ErrorKind::Unprocessable, "not_supported_yet", detail)
-                    .field("source")
-                    .help("commit the work to the branch: the commit need not be pushed"),
-            );
+        let of_workspace = request.source == PipelineSource::Workspace;
+        if of_workspace && request.commit.is_some() {
+            let detail = "what is in a workspace is no commit yet";
+            return Err(Problem::unprocessable("commit", detail)
+                .help("leave out `commit`, or have `source` be commit"));
         }
         let repo = self.inner().repos.get(repo)?;
         step::check_steps(&self.inner().runs, &repo)?;
         let branch = source::branch(&repo, request).await?;
         principal.check(repo.name(), &branch)?;
-        let at = source::commit(&repo, &branch, request.commit.as_ref()).await?;
-        let is_on_remote = at.is_on_remote;
+        let id = PipelineId::new();
+        let at = match of_workspace {
+            true => source::snapshot(self, &repo, &branch, id).await?,
+            false => source::commit(&repo, &branch, request.commit.as_ref()).await?,
+        };
+        let (is_on_remote, is_remote_tip) = (at.is_on_remote, at.is_remote_tip);
         let file = source::workflow_text(&repo, &at.commit, request.file.as_deref()).await?;
         let workflow = checked(&repo, &file)?;
-        let id = PipelineId::new();
         let event = event(&workflow, request, &at)?;
         let facts = PlanFacts {
             repository: repo.name().to_string(),
@@ -102,6 +103,7 @@ impl Pipelines {
         let warnings = warnings.map(|fault| Warning::new(fault.code.name(), fault.to_string()));
         Ok(PlannedPipeline {
             id,
+            source: request.source,
             at,
             warnings: warnings.collect(),
             frozen: FrozenPlan {
@@ -109,6 +111,7 @@ impl Pipelines {
                 event,
                 plan,
                 account: principal.account().to_owned(),
+                is_remote_tip,
                 is_protected: is_on_remote && repo.protects(&branch),
                 sees_all: principal.require_all_branches().is_ok(),
             },
@@ -213,6 +216,7 @@ impl Pipelines {
 pub(crate) struct PlannedPipeline {
     id: PipelineId,
     repo: Arc<Repo>,
+    source: PipelineSource,
     at: PipelineCommit,
     frozen: FrozenPlan,
     warnings: Vec<Warning>,
@@ -275,23 +279,6 @@ fn event(
 /// Refuses what the reader of files takes and nothing here does yet.
 fn check_steps(file: &str, jobs: &[PlannedJob]) -> Result<(), Problem> {
     for job in jobs {
-        let extras = &job.extras;
-        let unbuilt = [
-            ("hold", extras.hold_seconds.is_some()),
-            ("reports", !extras.reports.is_empty()),
-            ("retry", extras.retry.is_some()),
-        ];
-        if let Some((key, _)) = unbuilt.iter().find(|(_, is_written)| *is_written) {
-            let detail = format!(
-                "{file}: `{key}` of the job {} is not supported yet (not_supported_yet)",
-                job.job
-            );
-            return Err(
-                Problem::new(ErrorKind::Unprocessable, "not_supported_yet", detail)
-                    .field("file")
-                    .help(format!("leave `{key}` out")),
-            );
-        }
         for step in &job.steps {
             let StepAction::Uses { action, uses } = &step.action else {
                 continue;
@@ -348,7 +335,7 @@ fn record(
         branch: BranchName::clone(&planned.at.branch),
         commit: planned.at.commit.clone(),
         tree: planned.at.tree.clone(),
-        source: PipelineSource::Commit,
+        source: planned.source,
         file: plan.file.clone(),
         name: plan.name.clone(),
         run_name: plan.run_name.clone(),

@@ -16,6 +16,7 @@ use crate::disk::{Attempt, AttemptDirs, StepProgress};
 use crate::env_files;
 use crate::hash_files::WorktreeFiles;
 use crate::job::{JobEnd, JobRunner};
+use crate::job_secrets::JobSecrets;
 use crate::step_env::StepVariables;
 use branchyard_config::crash_point;
 use branchyard_model::{
@@ -58,6 +59,7 @@ pub(crate) struct StepRunner<'a> {
     repo: Arc<Repo>,
     lease: &'a ScratchLease,
     seen: SeenPlaces,
+    secrets: &'a JobSecrets,
     dirs: AttemptDirs,
     attempt: &'a mut Attempt,
     contexts: Contexts,
@@ -73,6 +75,7 @@ impl<'a> StepRunner<'a> {
         job: &'a JobRunner<'a>,
         repo: Arc<Repo>,
         (lease, seen): (&'a ScratchLease, SeenPlaces),
+        secrets: &'a JobSecrets,
         attempt: &'a mut Attempt,
     ) -> Self {
         Self {
@@ -81,6 +84,7 @@ impl<'a> StepRunner<'a> {
             repo,
             lease,
             seen,
+            secrets,
             attempt,
             contexts: Contexts::default(),
             env: BTreeMap::new(),
@@ -266,6 +270,8 @@ impl<'a> StepRunner<'a> {
             let value = context::text(value, &context);
             let value = value
                 .map_err(|fault| Problem::unprocessable(name, format!("`{name}`: {fault}")))?;
+            let checked = self.secrets.check(&format!("`{name}`"), &value);
+            checked.map_err(|why| Problem::unprocessable(name, why))?;
             Ok((name.clone(), value))
         })
         .collect()
@@ -324,6 +330,8 @@ impl<'a> StepRunner<'a> {
                 })?
             }
         };
+        let checked = self.secrets.check("the script", &text);
+        checked.map_err(|why| StepEnd::of(StepState::Rejected, why))?;
         let added = context::extend_env(&mut env, &planned.env, context);
         added.map_err(|fault| invalid("`env`", &fault))?;
         let file = self.dirs.script(planned.number);
@@ -368,6 +376,7 @@ impl<'a> StepRunner<'a> {
                 directory: self.seen.worktree.clone(),
             },
             argv: argv.collect(),
+            secrets: self.secrets.take_from(&mut all),
             env: all,
             search: self.attempt.search.clone(),
             timeout: self.timeout(planned, context)?,
@@ -382,7 +391,7 @@ impl<'a> StepRunner<'a> {
                 script: Some(file.clone()),
                 working_directory: self.working_directory(planned, context)?,
             },
-            hidden: Vec::new(),
+            hidden: self.secrets.values(),
             masks: self.dirs.masks(),
         })
     }
@@ -525,6 +534,10 @@ impl<'a> StepRunner<'a> {
         {
             return Err(format!("{}: {why}", env_files::ENV));
         }
+        let all = outputs.iter().chain(&variables);
+        for (name, value) in all {
+            self.secrets.check(name, value)?;
+        }
         let added = search.lines().rev().filter(|line| !line.is_empty());
         let mut first: Vec<_> = added.map(str::to_owned).collect();
         first.append(&mut self.attempt.search);
@@ -532,10 +545,28 @@ impl<'a> StepRunner<'a> {
         self.attempt.env.extend(variables);
         self.attempt.steps[at].outputs.extend(outputs);
         if !summary.is_empty() {
-            let written = append(&self.dirs.summary(), summary.as_bytes());
+            let written = self
+                .hide(&summary)
+                .and_then(|summary| append(&self.dirs.summary(), &summary));
             written.map_err(|error| format!("{}: {error}", env_files::SUMMARY))?;
         }
         Ok(())
+    }
+
+    /// What a step wrote for people, without what its output must not show.
+    fn hide(&self, text: &str) -> io::Result<Vec<u8>> {
+        let runs = &self.job.pipelines.inner().runs;
+        let hidden = (&self.env, self.secrets.values());
+        let redactor = step::step_redactor(runs, &self.repo, hidden, &self.dirs.masks())?;
+        let mut shown = Vec::with_capacity(text.len());
+        match redactor {
+            None => shown.extend_from_slice(text.as_bytes()),
+            Some(mut redactor) => {
+                redactor.feed(text.as_bytes(), &mut shown);
+                redactor.finish(&mut shown);
+            }
+        }
+        Ok(shown)
     }
 
     /// Whether the step is to run; if so, it shows that it does.
@@ -555,6 +586,8 @@ impl<'a> StepRunner<'a> {
         }
         let name = context::text(&planned.name, context);
         let name = name.map_err(|fault| invalid("`name`", &fault))?;
+        let checked = self.secrets.check("`name`", &name);
+        checked.map_err(|why| StepEnd::of(StepState::Rejected, why))?;
         let is_tolerated = context::flag(&planned.continue_on_error, context);
         let is_tolerated = is_tolerated.map_err(|fault| invalid("`continue-on-error`", &fault))?;
         let step = &mut self.attempt.steps[at].record;
