@@ -287,8 +287,16 @@ impl<'a> StepRunner<'a> {
     ) -> Result<Arc<Live>, StepEnd> {
         let id = self.attempt.steps[at].minted.unwrap_or_default();
         let runs = &self.job.pipelines.inner().runs;
-        match step::step_run(runs, id) {
-            StepRun::Live(live) => return Ok(live),
+        let known = step::step_run(runs, id);
+        if !matches!(known, StepRun::NeverStarted) {
+            // By an earlier daemon, which had no need to say so: the id was minted.
+            self.attempt.steps[at].record.run_id = Some(id);
+        }
+        match known {
+            StepRun::Live(live) => {
+                self.show();
+                return Ok(live);
+            }
             StepRun::Ended(record) => return Err(self.settle(at, &record)),
             StepRun::NeverStarted => {}
         }
@@ -579,6 +587,7 @@ impl<'a> StepRunner<'a> {
         let files = WorktreeFiles(self.lease.path());
         let context = &contexts.eval().with_files(&files);
         if self.attempt.steps[at].record.state == StepState::Pending
+            && !self.was_started(at)
             && !condition(planned.condition.as_deref(), context)
                 .map_err(|fault| invalid("`if`", &fault))?
         {
@@ -596,6 +605,13 @@ impl<'a> StepRunner<'a> {
         step.continue_on_error = is_tolerated;
         self.show();
         Ok(true)
+    }
+
+    /// Whether an earlier daemon started the step. What its `if` asks for may be another thing since.
+    fn was_started(&self, at: usize) -> bool {
+        let runs = &self.job.pipelines.inner().runs;
+        let minted = self.attempt.steps[at].minted;
+        minted.is_some_and(|id| !matches!(step::step_run(runs, id), StepRun::NeverStarted))
     }
 
     /// Steps in the background that have not ended, by their ids.
