@@ -131,11 +131,18 @@ fn held_jobs(pipelines: &Pipelines, record: &PipelineRecord) -> HeldJobs {
     held
 }
 
-/// The attempts know more of their steps than the record.
+/// The attempts know more than the record.
 fn show_steps(live: &LivePipeline, held: &HeldJobs) {
     for (job, held) in held {
-        let steps = held.attempt.steps.iter().map(|step| step.record.clone());
+        let attempt = &held.attempt;
+        let steps = attempt.steps.iter().map(|step| step.record.clone());
         let steps: Vec<_> = steps.collect();
-        live.change_job(job, |record| record.steps = steps);
+        live.change_job(job, |record| {
+            record.steps = steps;
+            if let Some(name) = &attempt.name {
+                record.name.clone_from(name);
+                record.continue_on_error = attempt.continue_on_error;
+            }
+        });
     }
 }

@@ -59,6 +59,9 @@ pub(crate) struct Attempt {
     /// Whether the worktree is at the commit.
     pub(crate) is_prepared: bool,
     pub(crate) started_at: Option<Timestamp>,
+    /// What the job is called, and whether the pipeline may succeed without it, as far as only a running job knows.
+    pub(crate) name: Option<String>,
+    pub(crate) continue_on_error: bool,
     pub(crate) steps: Vec<StepProgress>,
     /// What steps wrote to `GITHUB_ENV` and `GITHUB_PATH`.
     pub(crate) env: BTreeMap<String, String>,

@@ -263,7 +263,7 @@ impl JobRunner<'_> {
             secrets: secrets.all(),
         };
         let contexts = context::of_job(&plan.plan, self.job, &facts);
-        let (env, seconds) = self.show_named(&contexts)?;
+        let (env, seconds) = self.show_named(&contexts, attempt)?;
         let mut steps = StepRunner::new(self, repo.clone(), (lease, seen), &secrets, attempt);
         steps.begin(contexts, env, seconds);
         let end = steps.until_all_ended().await;
@@ -279,7 +279,11 @@ impl JobRunner<'_> {
     }
 
     /// Shows what the job is called. Returns the variables of the workflow and the job, and the seconds that it may take.
-    fn show_named(&self, contexts: &Contexts) -> Result<(BTreeMap<String, String>, f64), JobEnd> {
+    fn show_named(
+        &self,
+        contexts: &Contexts,
+        attempt: &mut Attempt,
+    ) -> Result<(BTreeMap<String, String>, f64), JobEnd> {
         let (plan, context) = (self.live.plan(), contexts.eval());
         let mut env = BTreeMap::new();
         for planned in [&plan.plan.env, &self.job.env] {
@@ -292,6 +296,8 @@ impl JobRunner<'_> {
             .map_err(|fault| JobEnd::invalid("`continue-on-error`", &fault))?;
         let name = context::text(&self.job.name, &context)
             .map_err(|fault| JobEnd::invalid("`name`", &fault))?;
+        attempt.name = Some(name.clone());
+        attempt.continue_on_error = is_tolerated;
         self.live.change_job(&self.job.id, |record| {
             record.continue_on_error = is_tolerated;
             record.name = name;
@@ -455,6 +461,7 @@ impl JobRunner<'_> {
             self.copy_tests((answered.pipeline, &answered.job, job.attempt));
         }
         attempt.answered_by = Some(answered);
+        attempt.name = Some(job.name.clone());
         self.live.change_job(&self.job.id, |record| {
             record.name = job.name;
             record.steps = job.steps;

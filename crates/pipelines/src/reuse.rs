@@ -276,6 +276,7 @@ impl Pipelines {
             commit: record.commit.clone(),
         };
         let attempt = Attempt {
+            steps: earlier.steps,
             outputs: earlier.outputs,
             artifacts: earlier.artifacts,
             warnings: earlier.warnings,
