@@ -98,7 +98,6 @@ pub(crate) async fn run(
         job,
         number: live.job(&job.id).attempt,
         needs: context::needs(&needed),
-        needed,
         stop,
     };
     let leaving = live.leaving().clone();
@@ -118,7 +117,6 @@ pub(crate) struct JobRunner<'a> {
     /// Which attempt it is.
     pub(crate) number: u32,
     needs: ExprValue,
-    needed: Vec<NeededJob>,
     pub(crate) stop: StopHandle,
 }
 
@@ -437,7 +435,6 @@ impl JobRunner<'_> {
             secrets,
             job: self.job,
             needs: &self.needs,
-            needed: &self.needed,
         }
     }
 

@@ -1,14 +1,13 @@
 //! Answering a job by an earlier one that saw the same: its outputs and artifacts are there, and nothing is run. What a job
 //! sees is a digest of the files, its plan and all that its steps find; see docs/JOBS.md.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use crate::context::NeededJob;
 use crate::disk::Attempt;
 use crate::job_secrets::JobSecrets;
 use crate::pipelines::Pipelines;
@@ -62,7 +61,7 @@ struct JobFacts<'a> {
     github: Vec<(&'a str, Option<&'a ExprValue>)>,
     secrets: &'a BTreeMap<String, String>,
     needs: &'a ExprValue,
-    /// The name and digest of each artifact of the jobs that it needs.
+    /// The name and digest of each artifact of the jobs that it needs by any way.
     artifacts: Vec<(String, String)>,
     files: String,
 }
@@ -74,24 +73,38 @@ pub(crate) struct ReuseQuestion<'a> {
     pub(crate) job: &'a PlannedJob,
     pub(crate) secrets: &'a JobSecrets,
     pub(crate) needs: &'a ExprValue,
-    pub(crate) needed: &'a [NeededJob],
 }
 
 /// Whether the job may be answered at all, and may answer.
-fn is_open_to_reuse(job: &PlannedJob) -> bool {
+fn is_open_to_reuse(plan: &WorkflowPlan, job: &PlannedJob) -> bool {
     let is_off = job.extras.reuse.as_deref() == Some("off");
-    let takes_artifacts = job.steps.iter().any(|step| {
-        matches!(
-            step.action,
-            StepAction::Uses {
-                action: BuiltIn::DownloadArtifact,
-                ..
-            }
-        )
-    });
-    // What it would take then is a matter of time.
-    let is_racing = takes_artifacts && job.needs.is_empty();
+    let takes_artifacts = uses(job, &BuiltIn::DownloadArtifact);
+    // What it would take of a job that it does not need is a matter of time.
+    let needed = all_needed(plan, job);
+    let mut others = plan
+        .jobs
+        .iter()
+        .filter(|other| other.job != job.job && !needed.contains(other.job.as_str()));
+    let is_racing = takes_artifacts && others.any(|other| uses(other, &BuiltIn::UploadArtifact));
     !is_off && !job.extras.warm && !is_racing
+}
+
+fn uses(job: &PlannedJob, wanted: &BuiltIn) -> bool {
+    let mut steps = job.steps.iter();
+    steps.any(|step| matches!(&step.action, StepAction::Uses { action, .. } if action == wanted))
+}
+
+/// The jobs that this one needs by any way, as the file calls them.
+fn all_needed<'p>(plan: &'p WorkflowPlan, job: &'p PlannedJob) -> BTreeSet<&'p str> {
+    let mut needed = BTreeSet::new();
+    let mut left: Vec<&str> = job.needs.iter().map(String::as_str).collect();
+    while let Some(key) = left.pop() {
+        if needed.insert(key) {
+            let rows = plan.jobs.iter().filter(|row| row.job == key);
+            left.extend(rows.flat_map(|row| row.needs.iter().map(String::as_str)));
+        }
+    }
+    needed
 }
 
 /// The digest of all that the job sees; none of a job that is not open to reuse.
@@ -100,7 +113,7 @@ pub(crate) async fn key(
     repo: &Arc<Repo>,
     question: &ReuseQuestion<'_>,
 ) -> Result<Option<String>, Problem> {
-    if !is_open_to_reuse(question.job) {
+    if !is_open_to_reuse(question.plan, question.job) {
         return Ok(None);
     }
     let (plan, job) = (question.plan, question.job);
@@ -143,17 +156,13 @@ pub(crate) async fn key(
 }
 
 fn artifacts_of(pipelines: &Pipelines, question: &ReuseQuestion<'_>) -> Vec<(String, String)> {
-    if question.needed.is_empty() {
-        return Vec::new();
-    }
     let owner = SetOwner::Pipeline(question.record.pipeline_id);
     let sets = pipelines.inner().artifacts.sets(&owner).unwrap_or_default();
+    let needs = all_needed(question.plan, question.job);
     let needed = |job: &str| {
         let mut jobs = question.plan.jobs.iter();
-        let key = jobs
-            .find(|planned| planned.id == job)
-            .map(|planned| &planned.job);
-        key.is_some_and(|key| question.needed.iter().any(|needed| needed.key == *key))
+        let planned = jobs.find(|planned| planned.id == job);
+        planned.is_some_and(|planned| needs.contains(planned.job.as_str()))
     };
     let sets = sets
         .into_iter()
