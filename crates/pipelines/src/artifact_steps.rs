@@ -23,6 +23,8 @@ pub(crate) struct ArtifactJob {
     pub(crate) pipeline: PipelineId,
     pub(crate) job: String,
     pub(crate) attempt: u32,
+    /// What the attempt is known to have made.
+    pub(crate) made: Vec<String>,
     pub(crate) dirs: JobDirs,
 }
 
@@ -87,14 +89,16 @@ impl ArtifactJob {
         });
         let keep = keep.transpose()?.filter(|keep| !keep.is_zero());
         let before = self.of_job()?;
-        let is_own = |set: &ArtifactSet| set.name == name && set.attempt < self.attempt;
+        let is_made = self.made.iter().any(|made| made == name);
+        let is_own = |set: &ArtifactSet| set.name == name && !is_made;
         let paths = with.get("path").into_iter().flat_map(|path| path.lines());
         let paths: Vec<String> = paths.map(str::to_owned).collect();
         let request = CollectRequest {
             paths: &paths,
             dirs: &self.dirs,
             include_hidden: is_set(with, "include-hidden-files")?,
-            // One of an earlier attempt at the same job makes way.
+            // One of an earlier attempt at the same job makes way, and one that a daemon made and was killed before it
+            // said so.
             overwrite: is_set(with, "overwrite")? || before.iter().any(is_own),
             job: Some(self.job.clone()),
             attempt: self.attempt,

@@ -203,6 +203,7 @@ impl<'a> StepRunner<'a> {
                 return StepEnd::of(StepState::Failed, format!("{}{help}", judged.detail));
             }
         };
+        crash_point("action-done");
         self.attempt.steps[at].outputs.extend(done.outputs);
         self.attempt.warnings.extend(done.warnings);
         self.attempt.restored.extend(done.restored);
@@ -229,6 +230,7 @@ impl<'a> StepRunner<'a> {
             pipeline: self.job.live.id(),
             job: self.job.job.id.clone(),
             attempt: self.job.number,
+            made: self.attempt.artifacts.clone(),
             dirs: dirs.clone(),
         };
         let caches = self.job.caches(&self.repo, dirs);
