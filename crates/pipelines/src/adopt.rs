@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use crate::concurrency::{GroupEntry, job_in_words};
 use crate::drive::HeldJobs;
 use crate::job::HeldJob;
-use crate::live::{LiveParts, LivePipeline};
+use crate::live::{LiveParts, LivePipeline, StopHandle};
 use crate::pipelines::Pipelines;
 use branchyard_journal::Writer;
 use branchyard_model::{PipelineRecord, PipelineState};
@@ -44,15 +45,20 @@ pub(crate) fn adopt(pipelines: &Pipelines, is_copy: bool) {
     }
     // Those that had begun come first where they meet in a concurrency group.
     unended.sort_by_key(|record| (record.state == PipelineState::Queued, record.pipeline_id));
+    let mut ready = Vec::new();
     for record in unended {
         let id = record.pipeline_id;
         let done = match is_copy {
             true => leave_to_original(pipelines, record),
-            false => go_on(pipelines, record),
+            false => open(pipelines, record).map(|opened| ready.push(opened)),
         };
         if let Err(error) = done {
             tracing::error!(pipeline = %id, %error, "failed to go on with a pipeline");
         }
+    }
+    // All that was held is taken by now: nobody new may come before its holder.
+    for (live, held) in ready {
+        pipelines.go_on(live, held);
     }
 }
 
@@ -67,7 +73,10 @@ fn leave_to_original(pipelines: &Pipelines, mut record: PipelineRecord) -> io::R
     Ok(())
 }
 
-fn go_on(pipelines: &Pipelines, record: PipelineRecord) -> io::Result<()> {
+fn open(
+    pipelines: &Pipelines,
+    record: PipelineRecord,
+) -> io::Result<(Arc<LivePipeline>, HeldJobs)> {
     let (id, inner) = (record.pipeline_id, pipelines.inner());
     tracing::info!(pipeline = %id, "going on with a pipeline");
     let plan = inner.disk.plan(id)?;
@@ -89,8 +98,7 @@ fn go_on(pipelines: &Pipelines, record: PipelineRecord) -> io::Result<()> {
         live.viewers().stop(&reason);
     }
     show_steps(&live, &held);
-    pipelines.go_on(live, held);
-    Ok(())
+    Ok((live, held))
 }
 
 /// The attempts that were begun, with what they held.
@@ -100,7 +108,8 @@ fn held_jobs(pipelines: &Pipelines, record: &PipelineRecord) -> HeldJobs {
     let Ok(repo) = inner.repos.get(&record.repo) else {
         return held;
     };
-    for job in record.jobs.iter().filter(|job| !job.state.is_ended()) {
+    let unended = record.jobs.iter().enumerate();
+    for (nth, job) in unended.filter(|(_, job)| !job.state.is_ended()) {
         let attempt = match inner
             .disk
             .attempt(record.pipeline_id, &job.job, job.attempt)
@@ -118,6 +127,19 @@ fn held_jobs(pipelines: &Pipelines, record: &PipelineRecord) -> HeldJobs {
         let scratch = inner.workspaces.scratch();
         let lease = number.and_then(|number| scratch.adopt(&repo, number));
         let slot = step::occupy_job_slot(&inner.runs, &record.principal, &repo);
+        let stop = StopHandle::default();
+        let group = attempt.group.clone().filter(|_| attempt.end.is_none());
+        let place = group.map(|group| {
+            let entry = GroupEntry {
+                repo: record.repo.clone(),
+                group,
+                cancels: false,
+                is_single: false,
+                who: job_in_words(&job.job, record.pipeline_id),
+                age: (record.pipeline_id, nth),
+            };
+            inner.groups.enter(entry, stop.clone()).0
+        });
         let job_id = job.job.clone();
         held.insert(
             job_id,
@@ -125,6 +147,8 @@ fn held_jobs(pipelines: &Pipelines, record: &PipelineRecord) -> HeldJobs {
                 attempt,
                 lease,
                 slot,
+                place,
+                stop,
             },
         );
     }

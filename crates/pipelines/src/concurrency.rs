@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use crate::live::StopHandle;
-use branchyard_model::RepoName;
+use branchyard_model::{PipelineId, RepoName};
 
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ConcurrencyGroups(Arc<Mutex<HashMap<GroupKey, Vec<GroupMember>>>>);
@@ -20,6 +20,7 @@ type GroupKey = (RepoName, String);
 #[derive(Debug)]
 struct GroupMember {
     ticket: u64,
+    age: GroupAge,
     who: String,
     stop: StopHandle,
     /// Told when it is the first.
@@ -34,6 +35,9 @@ pub(crate) struct GroupPlace {
     ticket: u64,
 }
 
+/// When who enters was asked for: its pipeline, and its number there.
+pub(crate) type GroupAge = (PipelineId, usize);
+
 /// How a group is entered.
 #[derive(Debug, Clone)]
 pub(crate) struct GroupEntry {
@@ -45,6 +49,7 @@ pub(crate) struct GroupEntry {
     pub(crate) is_single: bool,
     /// Who enters, in words.
     pub(crate) who: String,
+    pub(crate) age: GroupAge,
 }
 
 impl ConcurrencyGroups {
@@ -58,7 +63,8 @@ impl ConcurrencyGroups {
         let (turn, mine) = oneshot::channel();
         let mut groups = self.0.lock();
         let members = groups.entry(key.clone()).or_default();
-        let ticket = members.last().map_or(0, |last| last.ticket + 1);
+        let ticket = members.iter().map(|member| member.ticket + 1).max();
+        let ticket = ticket.unwrap_or(0);
         for (at, other) in members.iter().enumerate() {
             let waits = at > 0;
             if entry.cancels || (entry.is_single && waits) {
@@ -70,6 +76,7 @@ impl ConcurrencyGroups {
         }
         let mut member = GroupMember {
             ticket,
+            age: entry.age,
             who: entry.who,
             stop,
             turn: Some(turn),
@@ -77,7 +84,10 @@ impl ConcurrencyGroups {
         if members.is_empty() {
             member.go_on();
         }
-        members.push(member);
+        // After a restart they come in any order.
+        let waiting = members.iter().skip(1);
+        let older = waiting.filter(|other| other.age <= member.age).count();
+        members.insert(members.len().min(1 + older), member);
         drop(groups);
         let place = GroupPlace {
             groups: self.clone(),
@@ -93,6 +103,18 @@ impl ConcurrencyGroups {
         let members = groups.get(&(repo.clone(), group.to_lowercase()))?;
         members.first().map(|member| member.who.clone())
     }
+}
+
+impl GroupPlace {
+    /// The name of the group.
+    pub(crate) fn group(&self) -> &str {
+        &self.key.1
+    }
+}
+
+/// A job as others in its group are told of it.
+pub(crate) fn job_in_words(job: &str, pipeline: PipelineId) -> String {
+    format!("the job {job} of pipeline {pipeline}")
 }
 
 impl GroupMember {
@@ -129,6 +151,7 @@ mod tests {
             cancels,
             is_single,
             who: "pipeline 1".to_owned(),
+            age: (PipelineId::new(), 0),
         }
     }
 
@@ -149,6 +172,23 @@ mod tests {
         assert!(stops.iter().all(|stop| !stop.is_stopped()));
         entered.clear();
         assert_eq!(groups.holder(&entry(false, false).repo, "deploy"), None);
+    }
+
+    #[test]
+    fn an_older_one_that_comes_late_is_before_younger_ones_that_wait() {
+        let groups = ConcurrencyGroups::default();
+        let entries: [GroupEntry; 4] = std::array::from_fn(|_| entry(false, false));
+        let enter = |n: usize| groups.enter(entries[n].clone(), StopHandle::default());
+        // The first is there whatever its age is.
+        let holder = enter(2);
+        let (mut youngest, mut oldest) = (enter(3), enter(0));
+        let mut middle = enter(1);
+        drop(holder);
+        assert!(oldest.1.try_recv().is_ok());
+        drop(oldest);
+        assert!(middle.1.try_recv().is_ok() && youngest.1.try_recv().is_err());
+        drop(middle);
+        assert!(youngest.1.try_recv().is_ok());
     }
 
     #[test]

@@ -56,6 +56,8 @@ pub(crate) struct FrozenPlan {
 pub(crate) struct Attempt {
     /// The number of its scratch worktree; none before it has one, and of a job that was answered.
     pub(crate) scratch: Option<u32>,
+    /// The concurrency group that it is the first in.
+    pub(crate) group: Option<String>,
     /// Whether the worktree is at the commit.
     pub(crate) is_prepared: bool,
     pub(crate) started_at: Option<Timestamp>,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
 use crate::concurrency::{GroupEntry, GroupPlace};
@@ -15,7 +16,7 @@ use crate::live::{LivePipeline, StopHandle, since};
 use crate::pipelines::Pipelines;
 use crate::start::{invalid, job_record, options};
 use branchyard_model::{JobState, PipelineState, Problem};
-use branchyard_workflow::{JobStatus, PlannedConcurrency, PlannedJob, check, condition};
+use branchyard_workflow::{JobStatus, PlannedJob, check, condition};
 
 /// How long after an end could not be written it is tried again.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
@@ -23,20 +24,26 @@ const TRY_AGAIN: Duration = Duration::from_secs(1);
 /// What jobs that an earlier daemon had begun have, by their ids.
 pub(crate) type HeldJobs = BTreeMap<String, HeldJob>;
 
+/// A place in the concurrency group of the pipeline, if it has one, and when it is the first there.
+pub(crate) type Entered = Result<Option<(GroupPlace, oneshot::Receiver<()>)>, String>;
+
 /// Takes the pipeline to its end, unless the daemon leaves before.
-pub(crate) async fn until_ended(pipelines: &Pipelines, live: &Arc<LivePipeline>, held: HeldJobs) {
+pub(crate) async fn until_ended(
+    pipelines: &Pipelines,
+    live: &Arc<LivePipeline>,
+    entered: Entered,
+    held: HeldJobs,
+) {
     let leaving = live.leaving().clone();
     tokio::select! {
         biased;
         () = leaving.cancelled() => {}
-        () = run(pipelines, live, held) => {}
+        () = run(pipelines, live, entered, held) => {}
     }
 }
 
-async fn run(pipelines: &Pipelines, live: &Arc<LivePipeline>, held: HeldJobs) {
-    let plan = live.plan();
-    let place = enter_group(pipelines, live, plan.plan.concurrency.as_ref());
-    let _place = match place.await {
+async fn run(pipelines: &Pipelines, live: &Arc<LivePipeline>, entered: Entered, held: HeldJobs) {
+    let _place = match until_first(live, entered).await {
         Ok(place) => place,
         Err(reason) => return end(pipelines, live, Some(reason)).await,
     };
@@ -52,17 +59,14 @@ async fn run(pipelines: &Pipelines, live: &Arc<LivePipeline>, held: HeldJobs) {
     end(pipelines, live, reason).await;
 }
 
-/// Waits until the pipeline is the first in its concurrency group; an error says why it is cancelled instead.
-async fn enter_group(
-    pipelines: &Pipelines,
-    live: &LivePipeline,
-    concurrency: Option<&PlannedConcurrency>,
-) -> Result<Option<GroupPlace>, String> {
-    let Some(concurrency) = concurrency else {
+/// Takes its place in the pipeline's concurrency group, in the order in which this is called. An error says why it is
+/// cancelled instead.
+pub(crate) fn enter_group(pipelines: &Pipelines, live: &LivePipeline) -> Entered {
+    let plan = live.plan();
+    let Some(concurrency) = &plan.plan.concurrency else {
         return Ok(None);
     };
     let (group, cancels) = {
-        let plan = live.plan();
         let context = context::of_plan(&plan.plan).eval();
         let group = context::text(&concurrency.group, &context);
         let cancels = context::flag(&concurrency.cancel_in_progress, &context);
@@ -79,6 +83,7 @@ async fn enter_group(
         cancels,
         is_single: concurrency.is_single,
         who: format!("pipeline {}", live.id()),
+        age: (live.id(), 0),
     };
     let (place, turn) = pipelines.inner().groups.enter(entry, stop.clone());
     // Whoever cancels the group cancels the pipeline.
@@ -101,6 +106,14 @@ async fn enter_group(
             ));
         });
     }
+    Ok(Some((place, turn)))
+}
+
+/// Waits until the pipeline is the first in its concurrency group.
+async fn until_first(live: &LivePipeline, entered: Entered) -> Result<Option<GroupPlace>, String> {
+    let Some((place, turn)) = entered? else {
+        return Ok(None);
+    };
     tokio::select! {
         biased;
         () = live.viewers().stopped() => {
@@ -323,7 +336,9 @@ impl Driver<'_> {
     }
 
     fn start(&mut self, nth: usize, job: &PlannedJob, held: Option<HeldJob>) {
-        let stop = StopHandle::default();
+        let stop = held
+            .as_ref()
+            .map_or_else(StopHandle::default, |held| held.stop.clone());
         if let Some(reason) = self.live.viewers().reason().filter(|_| held.is_some()) {
             stop.stop(reason);
         }

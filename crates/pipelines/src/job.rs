@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::cache_steps::{self, CacheJob};
-use crate::concurrency::{GroupEntry, GroupPlace};
+use crate::concurrency::{self, GroupEntry, GroupPlace};
 use crate::context::{self, Contexts, JobFacts, NeededJob};
 use crate::disk::{Attempt, AttemptDirs, StepProgress};
 use crate::drive::finish;
@@ -44,6 +44,9 @@ pub(crate) struct HeldJob {
     /// None where its scratch worktree is gone.
     pub(crate) lease: Option<ScratchLease>,
     pub(crate) slot: JobSlot,
+    /// In its concurrency group, with what stops it there.
+    pub(crate) place: Option<GroupPlace>,
+    pub(crate) stop: StopHandle,
 }
 
 /// How an attempt at a job ended.
@@ -210,9 +213,7 @@ impl JobRunner<'_> {
                     let reason = "its scratch worktree is gone".to_owned();
                     JobEnd::of(JobState::Lost, Some(reason))
                 })?;
-                // Its place in the group is taken again; none went on meanwhile.
-                let place = self.enter_group().await?;
-                *holds = Some((place, lease, held.slot));
+                *holds = Some((held.place, lease, held.slot));
             }
             None => {
                 self.check(&repo).await?;
@@ -222,7 +223,9 @@ impl JobRunner<'_> {
                     *attempt = answer;
                     return Ok(JobEnd::of(JobState::Reused, None));
                 }
-                *holds = Some(self.take_all(&repo).await?);
+                let (place, lease, slot) = self.take_all(&repo).await?;
+                attempt.group = place.as_ref().map(|place| place.group().to_owned());
+                *holds = Some((place, lease, slot));
             }
         }
         let Some((_, lease, _)) = holds else {
@@ -549,7 +552,8 @@ impl JobRunner<'_> {
             group,
             cancels: cancels.map_err(invalid)?,
             is_single: concurrency.is_single,
-            who: format!("the job {} of pipeline {}", self.job.id, self.live.id()),
+            who: concurrency::job_in_words(&self.job.id, self.live.id()),
+            age: (self.live.id(), self.nth),
         })
     }
 

@@ -201,10 +201,11 @@ impl Pipelines {
     pub(crate) fn go_on(&self, live: Arc<LivePipeline>, held: drive::HeldJobs) {
         self.inner().live.insert(live.id(), live.clone());
         live.publish();
+        let entered = drive::enter_group(self, &live);
         let pipelines = self.clone();
         self.inner().tasks.spawn(async move {
             let id = live.id();
-            drive::until_ended(&pipelines, &live, held).await;
+            drive::until_ended(&pipelines, &live, entered, held).await;
             live.viewers().close();
             pipelines.inner().live.remove(&id);
         });
