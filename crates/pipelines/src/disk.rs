@@ -260,6 +260,12 @@ impl AttemptDirs {
         self.dir.join("masks")
     }
 
+    /// Where one step writes what others are to know. No other step has it in its sandbox: the daemon would follow links that
+    /// were there before.
+    pub(crate) fn files_of(&self, step: usize) -> PathBuf {
+        self.files.join(step.to_string())
+    }
+
     pub(crate) fn summary(&self) -> PathBuf {
         self.dir.join("summary.md")
     }

@@ -1,10 +1,12 @@
 //! What a step writes for the steps after it: `GITHUB_ENV`, `GITHUB_OUTPUT`, `GITHUB_PATH` and `GITHUB_STEP_SUMMARY`. The
 //! files are in a directory that its command could do anything with.
 
+use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
 use crate::regular::open_regular;
+use branchyard_runtime::disk::if_there;
 
 /// As much as a step may write to one of them.
 const MAX_FILE: u64 = 1 << 20;
@@ -24,6 +26,17 @@ pub(crate) const ALL: [&str; 5] = [ENV, OUTPUT, SEARCH, STATE, SUMMARY];
 pub(crate) fn file_name(variable: &str, step: usize) -> String {
     let kind = variable.trim_start_matches("GITHUB_").to_ascii_lowercase();
     format!("{kind}-{step}")
+}
+
+/// Makes the files of a step, empty, in a directory that is made for them: nothing that another step put there is written to.
+pub(crate) fn make(dir: &Path, step: usize) -> io::Result<()> {
+    // One that a daemon left that was killed before it could start the step.
+    if_there(fs::remove_dir_all(dir))?;
+    fs::create_dir(dir)?;
+    for variable in ALL {
+        fs::File::create_new(dir.join(file_name(variable, step)))?;
+    }
+    Ok(())
 }
 
 /// What is in such a file; nothing where it is gone. An error if it is no regular file or too large.
@@ -138,6 +151,24 @@ mod tests {
         assert!(read(&fifo).is_err());
         std::fs::write(&path, vec![b'a'; (1 << 20) + 1]).unwrap();
         assert!(read(&path).is_err());
+    }
+
+    #[test]
+    fn files_are_made_where_nothing_is_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (own, other) = (dir.path().join("1"), dir.path().join("other"));
+        std::fs::create_dir(&own).unwrap();
+        std::fs::write(&other, "kept").unwrap();
+        std::os::unix::fs::symlink(&other, own.join("env-1")).unwrap();
+        make(&own, 1).unwrap();
+        assert_eq!(read(&own.join("env-1")), Ok(String::new()));
+        assert_eq!(std::fs::read_to_string(&other).unwrap(), "kept");
+        // Nor where the directory itself is a link.
+        let linked = dir.path().join("2");
+        std::os::unix::fs::symlink(dir.path(), &linked).unwrap();
+        make(&linked, 2).unwrap();
+        assert!(linked.symlink_metadata().unwrap().is_dir());
+        assert!(other.exists());
     }
 
     #[test]

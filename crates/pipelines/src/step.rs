@@ -329,8 +329,8 @@ impl<'a> StepRunner<'a> {
         (script, shell): (&Planned<String>, &[String]),
         (mut env, contexts): (BTreeMap<String, String>, &Contexts),
     ) -> Result<StepRequest, StepEnd> {
-        let (job, files) = (self.job, WorktreeFiles(self.lease.path()));
-        let context = &contexts.eval().with_files(&files);
+        let (job, hashed) = (self.job, WorktreeFiles(self.lease.path()));
+        let context = &contexts.eval().with_files(&hashed);
         let text = match script {
             Planned::Value(text) => text.clone(),
             Planned::Template(text) => {
@@ -350,11 +350,8 @@ impl<'a> StepRunner<'a> {
             StepEnd::of(StepState::Rejected, reason)
         };
         write_private(&file, text.as_bytes()).map_err(|error| unwritten(&error))?;
-        for variable in env_files::ALL {
-            let name = env_files::file_name(variable, planned.number);
-            let path = self.dirs.files.join(name);
-            fs::write(&path, "").map_err(|error| unwritten(&error))?;
-        }
+        let files = self.dirs.files_of(planned.number);
+        env_files::make(&files, planned.number).map_err(|error| unwritten(&error))?;
         let plan = job.live.plan();
         let variables = StepVariables {
             plan: &plan.plan,
@@ -364,7 +361,7 @@ impl<'a> StepRunner<'a> {
             id: planned.id.as_deref(),
             directory: &self.seen.worktree,
             tmp: &self.seen.tmp,
-            files: &self.dirs.files,
+            files: &files,
         };
         // What the file says of them goes first.
         let mut all = variables.all();
@@ -397,7 +394,7 @@ impl<'a> StepRunner<'a> {
                 worktree: self.lease.path().to_owned(),
                 home: self.dirs.home.clone(),
                 tmp: self.dirs.tmp.clone(),
-                files: self.dirs.files.clone(),
+                files: files.clone(),
                 script: Some(file.clone()),
                 working_directory: self.working_directory(planned, context)?,
             },
@@ -527,7 +524,8 @@ impl<'a> StepRunner<'a> {
     fn take_files(&mut self, at: usize) -> Result<(), String> {
         let number = self.attempt.steps[at].record.number;
         let of = |variable: &str| {
-            let path = self.dirs.files.join(env_files::file_name(variable, number));
+            let name = env_files::file_name(variable, number);
+            let path = self.dirs.files_of(number).join(name);
             env_files::read(&path).map_err(|why| format!("{variable}: {why}"))
         };
         let entries = |variable: &str| {
