@@ -10,6 +10,9 @@ use branchyard_workflow::{
     render,
 };
 
+/// How many characters of a name or a reason are shown.
+const MAX_SHOWN: usize = 500;
+
 /// Contexts by name, and how the job stands. Unlike what expressions are evaluated with, it can be kept.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Contexts {
@@ -250,6 +253,15 @@ pub(crate) fn extend_env(
         .collect();
     env.extend(added?);
     Ok(())
+}
+
+/// A text that outputs may be a part of, as it is shown: each change of a job tells it again.
+pub(crate) fn shown(mut text: String) -> String {
+    if let Some((at, _)) = text.char_indices().nth(MAX_SHOWN) {
+        text.truncate(at);
+        text.push('…');
+    }
+    text
 }
 
 pub(crate) fn flag(planned: &Planned<bool>, context: &EvalContext<'_>) -> Result<bool, ExprFault> {

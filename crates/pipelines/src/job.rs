@@ -297,6 +297,7 @@ impl JobRunner<'_> {
             .map_err(|fault| JobEnd::invalid("`continue-on-error`", &fault))?;
         let name = context::text(&self.job.name, &context)
             .map_err(|fault| JobEnd::invalid("`name`", &fault))?;
+        let name = context::shown(name);
         attempt.name = Some(name.clone());
         attempt.continue_on_error = is_tolerated;
         self.live.change_job(&self.job.id, |record| {

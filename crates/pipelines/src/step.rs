@@ -515,7 +515,7 @@ impl<'a> StepRunner<'a> {
         let step = &mut self.attempt.steps[at].record;
         step.state = end.state;
         step.exit_code = end.exit_code;
-        step.reason = end.reason;
+        step.reason = end.reason.map(context::shown);
         self.job.keep(self.attempt).await;
         crash_point("step-ended");
         self.show();
@@ -601,7 +601,7 @@ impl<'a> StepRunner<'a> {
         let is_tolerated = is_tolerated.map_err(|fault| invalid("`continue-on-error`", &fault))?;
         let step = &mut self.attempt.steps[at].record;
         step.state = StepState::Running;
-        step.name = name;
+        step.name = context::shown(name);
         step.continue_on_error = is_tolerated;
         self.show();
         Ok(true)
