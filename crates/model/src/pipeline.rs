@@ -126,6 +126,9 @@ pub struct PipelineRecord {
 pub struct JobRecord {
     /// No two jobs of a pipeline have the same.
     pub job: String,
+    /// What the file calls it: `needs` of other jobs has this. All rows of a matrix have the same.
+    #[serde(default)]
+    pub key: String,
     pub name: String,
     pub state: JobState,
     pub attempt: u32,
@@ -199,6 +202,10 @@ pub struct StepRecord {
     pub continue_on_error: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub background: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
 }
 
 /// The job that answers for another with the same inputs.

@@ -12,7 +12,9 @@ use tokio_util::sync::CancellationToken;
 use crate::disk::{FrozenPlan, PipelineDisk};
 use branchyard_config::crash_point;
 use branchyard_journal::{Extent, Writer};
-use branchyard_model::{Event, JobRecord, PipelineId, PipelineRecord, PipelineState};
+use branchyard_model::{
+    Event, JobRecord, PipelineId, PipelineRecord, PipelineState, RunId, StepState,
+};
 use branchyard_runs::Viewers;
 use branchyard_runtime::disk::DiskGuard;
 use branchyard_runtime::yard_events::{EventBus, PipelineEvent, YardChange};
@@ -130,7 +132,7 @@ impl LivePipeline {
             if let Some(found) = record.jobs.iter_mut().find(|other| other.job == job) {
                 let before = found.clone();
                 change(found);
-                changed = (before != *found).then(|| (before.state, found.clone()));
+                changed = (before != *found).then(|| (before, found.clone()));
             }
             if record.state == PipelineState::Queued && record.jobs.iter().any(has_begun) {
                 record.state = PipelineState::Running;
@@ -139,10 +141,11 @@ impl LivePipeline {
         let Some((before, job)) = changed else {
             return;
         };
-        if before != job.state {
-            if let Err(error) = self.save() {
-                tracing::error!(pipeline = %self.id, %error, "how a pipeline goes is not on record yet");
-            }
+        let is_other_state = before.state != job.state;
+        if is_other_state && let Err(error) = self.save() {
+            tracing::error!(pipeline = %self.id, %error, "how a pipeline goes is not on record yet");
+        }
+        if is_other_state || steps(&before).ne(steps(&job)) {
             self.publish();
         }
         self.tell(&Event::Job(job));
@@ -189,6 +192,11 @@ impl LivePipeline {
             tracing::error!(pipeline = %self.id, %error, "failed to journal an event");
         }
     }
+}
+
+/// What those who watch the yard are told of the steps: how each stands, and where its output is.
+fn steps(job: &JobRecord) -> impl Iterator<Item = (StepState, Option<RunId>)> {
+    job.steps.iter().map(|step| (step.state, step.run_id))
 }
 
 fn has_begun(job: &JobRecord) -> bool {

@@ -375,6 +375,7 @@ pub(crate) fn job_record(job: &PlannedJob) -> JobRecord {
     });
     JobRecord {
         job: job.id.clone(),
+        key: job.job.clone(),
         name: shown(&job.name),
         state: match job.skipped {
             Some(_) => JobState::Skipped,

@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use tokio::time::Instant;
 
 use crate::artifact_steps::{ActionDone, ArtifactJob, With};
@@ -42,6 +43,8 @@ struct StepEnd {
     state: StepState,
     exit_code: Option<i32>,
     reason: Option<String>,
+    /// Of a run, which may have ended while no daemon was there.
+    ended_at: Option<Timestamp>,
 }
 
 impl StepEnd {
@@ -50,6 +53,7 @@ impl StepEnd {
             state,
             exit_code: None,
             reason: reason.into(),
+            ended_at: None,
         }
     }
 }
@@ -496,6 +500,7 @@ impl<'a> StepRunner<'a> {
             state,
             exit_code: record.exit_code,
             reason: record.reason.clone().or(error).or(signal),
+            ended_at: record.ended_at,
         }
     }
 
@@ -516,6 +521,8 @@ impl<'a> StepRunner<'a> {
         step.state = end.state;
         step.exit_code = end.exit_code;
         step.reason = end.reason.map(context::shown);
+        let ended_at = end.ended_at.unwrap_or_else(Timestamp::now);
+        step.ended_at = step.started_at.map(|_| ended_at);
         self.job.keep(self.attempt).await;
         crash_point("step-ended");
         self.show();
@@ -601,6 +608,7 @@ impl<'a> StepRunner<'a> {
         let is_tolerated = is_tolerated.map_err(|fault| invalid("`continue-on-error`", &fault))?;
         let step = &mut self.attempt.steps[at].record;
         step.state = StepState::Running;
+        step.started_at.get_or_insert_with(Timestamp::now);
         step.name = context::shown(name);
         step.continue_on_error = is_tolerated;
         self.show();

@@ -113,7 +113,7 @@ pub struct MaintenanceEvent {
     pub seconds: f64,
 }
 
-/// A pipeline, or one of its jobs, is in another state.
+/// A pipeline, one of its jobs or one of their steps is in another state.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 #[schemars(rename = "PipelineNews")]
 pub struct PipelineEvent {
