@@ -191,9 +191,11 @@ impl PipelineDisk {
 
     fn made_dir(&self, id: PipelineId, job: &str, number: u32) -> io::Result<PathBuf> {
         let dir = self.attempt_dir(id, job, number);
-        if !dir.is_dir() {
-            create_private_dir(dir.parent().unwrap_or(&dir))?;
-            create_private_dir(&dir)?;
+        // Of a later attempt, only its own is missing.
+        for missing in [dir.parent().unwrap_or(&dir), &dir] {
+            if !missing.is_dir() {
+                create_private_dir(missing)?;
+            }
         }
         Ok(dir)
     }
