@@ -93,6 +93,11 @@ export const at = {
   log: (run) => `api/runs/${part(run)}/log`,
   group: (group) => `api/groups/${part(group)}`,
   salvage: (id) => `api/salvage/${part(id)}`,
+  pipelines: (repo) => `api/repos/${part(repo)}/pipelines`,
+  pipeline: (id) => `api/pipelines/${part(id)}`,
+  jobSummary: (id, job) => `api/pipelines/${part(id)}/jobs/${part(job)}/summary`,
+  artifact: (id, name) => `api/pipelines/${part(id)}/artifacts/${part(name)}`,
+  artifactFile: (id, name, path) => `${at.artifact(id, name)}/files/${path.split("/").map(part).join("/")}`,
   token: (id) => `api/tokens/${part(id)}`,
 };
 

@@ -62,6 +62,25 @@ export function refill(element, key, make) {
   fill(element, make());
 }
 
+/**
+ * Makes `element` what `fresh` is, and touches only what differs: what stays keeps its focus. Listeners cannot be
+ * compared: a button that differs is replaced, and one that does not must still do what the fresh one would.
+ */
+export function morph(element, fresh) {
+  if (element.isEqualNode(fresh)) return;
+  const [old, wanted] = [[...element.childNodes], [...fresh.childNodes]];
+  const isAlike = element.nodeName === fresh.nodeName && element.attributes && element.nodeName !== "BUTTON"
+    && old.length === wanted.length;
+  if (!isAlike) return void element.replaceWith(fresh);
+  for (const { name } of [...element.attributes]) if (!fresh.hasAttribute(name)) element.removeAttribute(name);
+  for (const { name, value } of fresh.attributes) {
+    // The Content-Security-Policy forbids style attributes.
+    if (name === "style") element.style.cssText = value;
+    else if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+  }
+  old.forEach((child, index) => morph(child, wanted[index]));
+}
+
 /** Calls that come together are done once, with the next frame. */
 export function perFrame(work) {
   let asked = 0;

@@ -106,6 +106,7 @@ export function command(argv) {
 
 /** What a run does, in few words. */
 export function runName(run) {
+  if (run.step) return `step ${run.step.number} of ${run.step.job}`;
   return run.task ? `task ${run.task}` : brief(command(run.argv), 120);
 }
 

@@ -27,8 +27,8 @@ export function go(address) {
   location.hash = address;
 }
 
-/** The same view with another query: no entry in the history, and nobody is told. */
-export function noteQuery(query) {
-  const { name, rest } = here();
-  history.replaceState(null, "", link(...[name, ...rest].filter(Boolean), query));
+/** The same view with these parts of its query changed: no entry in the history, and nobody is told. */
+export function noteQuery(changed) {
+  const { name, rest, query } = here();
+  history.replaceState(null, "", link(...[name, ...rest].filter(Boolean), { ...Object.fromEntries(query), ...changed }));
 }

@@ -4,6 +4,7 @@ import { svg } from "../core/dom.js";
 
 const PATHS = {
   check: "M3 8.5 6.5 12 13 4.5",
+  checks: "M1.5 8.5 4.5 12 10 5M7.6 11.2l.9.8L14.5 5",
   cross: "M4 4l8 8M12 4l-8 8",
   stop: "M4.5 4.5h7v7h-7z",
   clock: "M8 2.2a5.8 5.8 0 1 1 0 11.6a5.8 5.8 0 0 1 0-11.6M8 5v3.2l2.2 1.6",

@@ -8,10 +8,10 @@ import { icon } from "./icons.js";
 const STATE_ICONS = {
   queued: "clock", preparing: "spin", running: "spin", succeeded: "check", failed: "cross",
   signalled: "bolt", timed_out: "clock", cancelled: "slash", lost: "question", rejected: "warn",
-  passed: "check", skipped: "slash",
+  passed: "check", skipped: "slash", blocked: "hold", waiting: "clock", pending: "clock", reused: "checks",
 };
 
-/** The state of a run or a test: an icon and a word, so that colour is not the only sign of it. */
+/** The state of a run, a test, a pipeline or a part of it: an icon and a word, so that colour is not the only sign of it. */
 export function stateBadge(state) {
   return h("span.state", { "data-state": state }, icon(STATE_ICONS[state] ?? "question"), state.replace("_", " "));
 }
@@ -42,6 +42,11 @@ export function branchLink(repo, branch) {
   return h("a", { href: link("history", { repo, branch }) }, `${repo} / ${branch}`);
 }
 
+/** As `branchLink`, to the pipelines of the branch. */
+export function branchPipelines({ repo, branch }) {
+  return h("a", { href: link("pipelines", { repo, branch }) }, `${repo} / ${branch}`);
+}
+
 /** How long a run took, and when that was. */
 export function runAge(run) {
   return h("span.muted", run.ended_at && `${duration(runTime(run))} · `, when(run.ended_at ?? run.created_at));
@@ -69,6 +74,18 @@ export function empty(...text) {
 export function problemBox(problem) {
   return h("div.problem", { role: "alert" }, icon("warn"),
     h("div", h("p", problem.message), problem.help && h("p.muted", problem.help)));
+}
+
+/** Something to know about what is shown: `tone` is "" for a warning, "bad" or "plain". */
+export function note(tone, ...text) {
+  return h("p.note", { class: tone }, tone !== "plain" && icon("warn"), h("span", text));
+}
+
+/** Why something is in its state: its error with what to do about it, or its reason; none where neither is known. */
+export function problemNote({ state, error, reason }) {
+  const isBad = !["succeeded", "reused", "skipped", "blocked", "waiting", "queued", "running"].includes(state);
+  if (error) return note("bad", error.detail, error.help && ` – ${error.help}`);
+  return reason && note(isBad ? "bad" : "plain", reason);
 }
 
 /** Shows what `load` resolves to, or why it does not. */

@@ -35,7 +35,7 @@ export async function mount(root, { query }, signal) {
   const setForm = (values) => fill(form,
     select({ name: "repo", "aria-label": "Repo" }, [["", "all repos"], ...repos.map(({ name }) => [name, name])], values.get("repo") ?? ""),
     h("input.grow", { name: "branch", type: "search", placeholder: "Branch", "aria-label": "Branch", value: values.get("branch") ?? "" }),
-    select({ name: "kind", "aria-label": "Kind" }, [["", "all kinds"], "make", "task", "git"], values.get("kind") ?? ""),
+    select({ name: "kind", "aria-label": "Kind" }, [["", "all kinds"], "make", "task", "git", "step"], values.get("kind") ?? ""),
     select({ name: "state", "aria-label": "State" }, [["", "all states"], ...STATES], values.get("state") ?? ""),
     select({ name: "since", "aria-label": "Since" }, SINCE, values.get("since") ?? ""));
   let runs = [];

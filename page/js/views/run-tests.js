@@ -50,10 +50,8 @@ export class Tests {
   /** To be called when the run has ended: only then are its tests known, and they stay as they are. */
   show(counts) {
     if (!this.element.hidden) return;
-    const some = Object.entries(WORDS).filter(([word]) => counts[word] > 0);
     fill(this.element,
-      h("summary", h("h2", "Tests"), h("span.chips", some.length === 0 ? chip("none found")
-        : some.map(([word, look]) => chip(`${number(counts[word])} ${word}`, ...look)))),
+      h("summary", h("h2", "Tests"), testChips(counts)),
       h("div.scroll", { tabindex: 0, role: "region", "aria-label": "List of tests" }, this.#table, this.#foot, this.#pager));
     this.#table.hidden = true;
     this.element.hidden = false;
@@ -87,6 +85,13 @@ export class Tests {
     if (leftOut > 0) return empty(`Counted, and not listed: ${counted(leftOut, "test")}.`);
     return this.#table.hidden && empty("No tests.");
   }
+}
+
+/** How many tests there were, by state and verdict. */
+export function testChips(counts) {
+  const some = Object.entries(WORDS).filter(([word]) => counts[word] > 0);
+  return h("span.chips", some.length === 0 ? chip("none found")
+    : some.map(([word, look]) => chip(`${number(counts[word])} ${word}`, ...look)));
 }
 
 function messageOf(message) {

@@ -1,23 +1,20 @@
 // A run: what it is, how it is going, and what it printed.
 
-import { api, at, request } from "../core/api.js";
+import { api, at } from "../core/api.js";
 import { announce, fill, h, refill } from "../core/dom.js";
 import { events } from "../core/events.js";
 import { bytes, command, counted, isLive, runName, shortId, when } from "../core/format.js";
 import { shortcut } from "../core/keys.js";
 import { go, link } from "../core/router.js";
 import { can } from "../core/session.js";
-import { followRun } from "../log/follow.js";
 import { LogPanel, readRange } from "../log/panel.js";
+import { readRun } from "../log/read.js";
 import { icon } from "../ui/icons.js";
-import { branchLink, button, stateBadge } from "../ui/parts.js";
+import { branchLink, button, note as noteOf, stateBadge } from "../ui/parts.js";
 import { attempt, tell } from "../ui/toast.js";
 import { Diagnostics } from "./run-diagnostics.js";
 import { Tests } from "./run-tests.js";
 import { Timeline } from "./run-timeline.js";
-
-/** A log up to this size is read whole, by its stream, which tells more than the text: who wrote what. */
-const SMALL = 4 * 1024 * 1024;
 
 export function title({ rest: [id] }) {
   return `Run ${id?.slice(-6)}`;
@@ -41,7 +38,7 @@ export async function mount(root, { rest: [id], query }, signal) {
     if (run.tests && !isLive(run.state)) tests.show(run.tests);
     document.title = `${run.state} · ${runName(run)} · ${run.branch} · Branchyard`;
   };
-  const note = (tone, ...text) => notes.append(h("p.note", { class: tone }, icon("warn"), h("span", text)));
+  const note = (tone, ...text) => notes.append(noteOf(tone, ...text));
   const onEnd = async () => {
     run = await api.get(at.run(id), signal);
     show();
@@ -65,37 +62,20 @@ export async function mount(root, { rest: [id], query }, signal) {
     show();
   }, signal);
   shortcut("C", "Cancel the run", () => isLive(run.state) && can("build:run") && cancel(run), signal);
-  shortcut("R", "Run it again", () => can("build:run") && rerun(run), signal);
+  shortcut("R", "Run it again", () => can("build:run") && !run.step && rerun(run), signal);
 
   const wasLive = isLive(run.state);
-  if (wasLive || await size(id, signal) <= SMALL) {
-    followRun(id, panel.lines, {
-      status: (status) => timeline.status(status, wasLive),
-      warning: (warning) => note("", warning.message),
-      gap: (line, missing) => note("", `${bytes(missing)} of output are missing behind line ${line}`),
-      refused: (problem) => note("bad", problem.message),
-      end: () => {
-        if (wasLive) announce("The run has ended");
-        attempt(onEnd);
-      },
-    }, signal);
-  } else {
-    attempt(() => panel.lines.count());
-    attempt(onEnd);
-  }
+  attempt(() => readRun(id, panel.lines, wasLive, {
+    status: (status) => timeline.status(status, wasLive),
+    warning: (warning) => note("", warning.message),
+    gap: (line, missing) => note("", `${bytes(missing)} of output are missing behind line ${line}`),
+    refused: (problem) => note("bad", problem.message),
+    end: () => {
+      if (wasLive) announce("The run has ended");
+      attempt(onEnd);
+    },
+  }, signal));
   return ({ query: changed }) => panel.choose(readRange(changed.get("line")));
-}
-
-/** How many bytes the run has printed. */
-async function size(id, signal) {
-  try {
-    const response = await request(at.log(id), { headers: { range: "bytes=0-0" }, signal });
-    response.body.cancel();
-    return Number(response.headers.get("content-range")?.split("/")[1] ?? 0);
-  } catch (error) {
-    if (signal.aborted) throw error;
-    return 0; // nothing at all, or nothing that can be had: the stream will say
-  }
 }
 
 function showHead(head, run) {
@@ -105,7 +85,7 @@ function showHead(head, run) {
     h("h1", runName(run)),
     h("div.beside",
       isLive(run.state) && can("build:run") && button("Cancel", () => cancel(run), { iconName: "stop" }),
-      can("build:run") && button("Run again", () => rerun(run), { iconName: "again" }),
+      can("build:run") && !run.step && button("Run again", () => rerun(run), { iconName: "again" }),
       h("a.button", { href: at.log(run.run_id), download: `${run.repo}-${run.branch}-${run.run_id}.log`.replaceAll("/", "-") }, icon("down"), "Raw log")),
     h("div.run-facts",
       h("span", branchLink(run.repo, run.branch)),
@@ -114,6 +94,7 @@ function showHead(head, run) {
       h("span", when(run.created_at)),
       run.exit_code !== null && h("span", "exit code ", run.exit_code),
       run.task && h("code.argv", { title: command(run.argv) }, command(run.argv)),
+      run.step && h("a", { href: link("pipeline", run.step.pipeline, { job: run.step.job, step: run.step.number }) }, "its pipeline"),
       run.group && h("a", { href: link("fanout", { groups: run.group }) }, "its fan-out"),
       run.cached && h("a", { href: link("run", run.cached) }, "answered by an earlier run"),
       run.incremental && !run.warm && h("span", { title: "Something that was built earlier was there. Build with clean for a verdict of its own." }, "incremental"),
