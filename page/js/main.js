@@ -17,6 +17,8 @@ import { attempt } from "./ui/toast.js";
 const VIEWS = {
   "": { scope: "repo:read", load: () => import("./views/yard.js") },
   run: { scope: "repo:read", load: () => import("./views/run.js") },
+  pipelines: { scope: "repo:read", load: () => import("./views/pipelines.js") },
+  pipeline: { scope: "repo:read", load: () => import("./views/pipeline.js") },
   history: { scope: "repo:read", load: () => import("./views/history.js") },
   fanout: { scope: "repo:read", load: () => import("./views/fanout.js") },
   machine: { scope: "repo:read", load: () => import("./views/machine.js") },

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { before, test } from "node:test";
-import { ended, prepare, reads, start, task, visit } from "./harness.mjs";
+import { commitWorkflows, ended, pipelineEnded, prepare, reads, start, startPipeline, task, visit } from "./harness.mjs";
 
 const axe = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const views = {};
@@ -14,8 +14,13 @@ before(async () => {
   const failed = await ended(await start("broken", "make", { args: "test" }));
   const hostile = await ended(await task("hostile"));
   const tested = await ended(await start("main", "task", { task: "suite", args: ["all"], sync: "none", tests: true }));
+  await commitWorkflows("page/ci");
+  // The gate is a file that there is.
+  const pipeline = await pipelineEnded(await startPipeline("page/ci", "ci.yml", { gate: "/" }));
   Object.assign(views, {
     yard: ["#/", "tr[data-branch=main]"],
+    pipelines: ["#/pipelines", "tr[data-pipeline]"],
+    pipeline: [`#/pipeline/${pipeline.pipeline_id}?job=build&step=2`, ".log .row"],
     "tested run": [`#/run/${tested.run_id}`, ".tests tbody tr"],
     "failed run": [`#/run/${failed.run_id}?line=2`, ".run-side .found"],
     "hostile run": [`#/run/${hostile.run_id}`, ".row.stderr"],

@@ -6,6 +6,7 @@
 //   CHROMIUM            the browser; /usr/bin/chromium unless said otherwise
 
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { after, before } from "node:test";
 import { chromium } from "playwright-core";
 
@@ -58,6 +59,27 @@ export async function ended(run) {
 /** Makes sure that the demo's branch has a workspace. */
 export function prepare(branch, body = {}) {
   return call("PUT", `api/repos/demo/branches/${encodeURIComponent(branch)}`, body);
+}
+
+/** Has a branch of the demo have the workflow files of these tests, in a commit of its own. */
+export async function commitWorkflows(branch) {
+  await prepare(branch, { from: "main" });
+  const place = `api/repos/demo/branches/${encodeURIComponent(branch)}`;
+  for (const name of ["ci.yml", "again.yml", "none.yml"]) {
+    const content = await readFile(new URL(`workflows/${name}`, import.meta.url), "utf8");
+    await call("POST", `${place}/write_file`, { path: `.branchyard/workflows/${name}`, content });
+  }
+  await call("POST", `${place}/git/commit`, { message: "Add workflows", paths: [".branchyard"] });
+}
+
+export function startPipeline(branch, file, inputs) {
+  return call("POST", "api/repos/demo/pipelines", { branch, file, inputs });
+}
+
+export async function pipelineEnded({ pipeline_id: id }) {
+  const now = await call("GET", `api/pipelines/${id}?wait=50s`);
+  assert.ok(now.ended_at, `the pipeline is still ${now.state}`);
+  return now;
 }
 
 /**

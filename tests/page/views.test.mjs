@@ -244,7 +244,7 @@ test("a token is shown once, bounds what one sees, and is revoked; the audit kno
     await visit(async (other) => {
       await other.waitForSelector(row("main"));
       const places = await other.locator(".nav a").allTextContents();
-      assert.deepEqual(places, ["Yard", "History", "Machine", "Salvage", "Tokens", "API"]);
+      assert.deepEqual(places, ["Yard", "Pipelines", "History", "Machine", "Salvage", "Tokens", "API"]);
       assert.equal(await other.getByRole("button", { name: /^Make / }).count(), 0);
       await go(other, "#/audit", ".empty");
     }, { as: token });

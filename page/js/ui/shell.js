@@ -13,6 +13,7 @@ import { openMenu } from "./menu.js";
 /** In the order in which they are shown; those whose scope one lacks are not. */
 const PLACES = [
   { name: "", text: "Yard", scope: "repo:read", key: "y" },
+  { name: "pipelines", text: "Pipelines", scope: "repo:read", key: "p" },
   { name: "history", text: "History", scope: "repo:read", key: "h" },
   { name: "fanout", text: "Fan-out", scope: "build:run", key: "f" },
   { name: "machine", text: "Machine", scope: "repo:read", key: "m" },
@@ -67,11 +68,14 @@ export function showShell(onLogOut, signal) {
   markPlace();
 }
 
+/** The places that views of one thing belong to. */
+const PLACE_OF = { run: "history", pipeline: "pipelines" };
+
 /** Marks where one is. */
 export function markPlace() {
   const { name } = here();
   for (const anchor of document.querySelectorAll(".nav a[data-name]")) {
-    const current = anchor.dataset.name === name || (name === "run" && anchor.dataset.name === "history");
+    const current = anchor.dataset.name === (PLACE_OF[name] ?? name);
     if (current) {
       anchor.setAttribute("aria-current", "page");
       anchor.scrollIntoView({ block: "nearest", inline: "nearest" }); // on a phone they do not all fit

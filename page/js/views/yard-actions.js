@@ -20,6 +20,7 @@ export function actionButtons(yard, repo, branch) {
     mayWrite && (yard.get(repo, branch)?.pinned
       ? { label: "Unpin", action: () => unpin(yard, repo, branch) }
       : { label: "Pin…", action: () => pin(yard, repo, branch) }),
+    { label: "Pipelines", action: () => go(link("pipelines", { repo, branch })) },
     { label: "History", action: () => go(link("history", { repo, branch })) },
     mayWrite && null,
     mayWrite && { label: "Remove…", tone: "bad", action: () => remove(yard, repo, branch) },
