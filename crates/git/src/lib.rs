@@ -4,6 +4,7 @@
 
 mod attributes;
 mod author;
+mod bisect;
 mod broken;
 mod checkout;
 mod command;
@@ -66,6 +67,7 @@ mod version;
 mod worktree;
 
 pub use author::{author_variables, authored};
+pub use bisect::{LinkedCommit, commits_between, merge_base, subject};
 pub use broken::{BrokenRef, mend_ref, packed_refs_are_sound};
 pub use checkout::is_plain_name;
 pub use command::Git;
