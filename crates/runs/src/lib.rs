@@ -5,6 +5,7 @@
 mod adopt;
 pub mod argv;
 mod artifacts;
+mod caller_command;
 mod checks;
 mod coalesce;
 mod coalescing;
@@ -44,6 +45,7 @@ mod view;
 mod viewers;
 mod written;
 
+pub use caller_command::{CallerCommand, caller_command};
 pub use groups::{LiveGroup, group_not_found};
 pub use live::Live;
 pub use look::run_not_found;

@@ -1,6 +1,8 @@
 //! From a request to a spec: every rule about what may run, applied once, before anything happens. What a body may not
 //! say at all was refused when the request was made of it.
 
+use std::collections::BTreeMap;
+
 use super::argv::{self, GitAccess, MakePolicy};
 use super::checks::Checks;
 use super::exec;
@@ -23,14 +25,7 @@ pub(super) fn of(
     request.check()?;
     let timeout = request.timeout(config.timeouts.run, config.timeouts.run_max)?;
     let (kind, body) = (request.kind(), request.body());
-    let (build, own) = (&config.build, repo.config());
-    let allow = build.allow_env.iter().chain(&own.allow_env);
-    let allow: Vec<String> = allow.map(|name| name.as_str().to_owned()).collect();
-    let env = match (kind, &own.allow_exec) {
-        // It could run whatever a variable would have it run.
-        (RunKind::Exec, None) => argv::own_env(body.env.clone())?,
-        _ => argv::caller_env(body.env.clone(), &allow)?,
-    };
+    let env = caller_env(config, repo, request)?;
     let args = body.args.clone().into_words()?;
     let [operation, task] =
         [&body.operation, &body.task].map(|name| name.as_deref().unwrap_or_default());
@@ -77,8 +72,24 @@ pub(super) fn of(
         group: None,
         step: None,
     };
-    secrets::check(&config.secrets, own, &spec)?;
+    secrets::check(&config.secrets, repo.config(), &spec)?;
     Ok((spec, checks))
+}
+
+/// The variables that a caller sets, checked.
+pub(super) fn caller_env(
+    config: &Config,
+    repo: &Repo,
+    request: &RunRequest,
+) -> Result<BTreeMap<String, String>, Problem> {
+    let (env, own) = (request.body().env.clone(), repo.config());
+    let allow = config.build.allow_env.iter().chain(&own.allow_env);
+    let allow: Vec<String> = allow.map(|name| name.as_str().to_owned()).collect();
+    match (request.kind(), &own.allow_exec) {
+        // It could run whatever a variable would have it run.
+        (RunKind::Exec, None) => argv::own_env(env),
+        _ => argv::caller_env(env, &allow),
+    }
 }
 
 /// The base of the tests is one that the caller may see, for its failures are told.
