@@ -5,7 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BranchName, CommitId, Idempotency, PipelineId, Problem, RepoName, RunId, TestCounts, Warning,
+    BisectRecord, BisectTest, BranchName, CommitId, Idempotency, PipelineId, Problem, RepoName,
+    RunId, TestCounts, Warning,
 };
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -83,7 +84,7 @@ pub struct PipelineRecord {
     pub tree: CommitId,
     #[serde(default)]
     pub source: PipelineSource,
-    /// The workflow file.
+    /// The workflow file; `bisect` where there is none, for it is a bisect.
     pub file: String,
     /// What the file calls itself.
     #[serde(default)]
@@ -91,7 +92,7 @@ pub struct PipelineRecord {
     /// What the file calls this pipeline, where it says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_name: Option<String>,
-    /// `push`, `pull_request`, `merge_group`, `schedule` or `workflow_dispatch`.
+    /// `push`, `pull_request`, `merge_group`, `schedule`, `workflow_dispatch` or `bisect`.
     pub event: String,
     /// Who asked.
     pub principal: String,
@@ -116,6 +117,9 @@ pub struct PipelineRecord {
     /// From the request, or the retry, to the end.
     #[serde(default)]
     pub duration_ms: Option<u64>,
+    /// What a bisect looks for, and what it found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bisect: Option<BisectRecord>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub idempotency: Option<Idempotency>,
@@ -168,6 +172,9 @@ pub struct JobRecord {
     pub started_at: Option<Timestamp>,
     #[serde(default)]
     pub ended_at: Option<Timestamp>,
+    /// Of a bisect: the commit that it tests.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bisect: Option<BisectTest>,
     /// When it may answer for another job, once it has succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]

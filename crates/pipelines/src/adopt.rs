@@ -12,6 +12,7 @@ use crate::drive::HeldJobs;
 use crate::job::HeldJob;
 use crate::live::{LiveParts, LivePipeline, StopHandle};
 use crate::pipelines::Pipelines;
+use crate::start::jobs_of;
 use branchyard_journal::Writer;
 use branchyard_model::{PipelineRecord, PipelineState};
 use branchyard_runs::{idempotency, step, stop_note};
@@ -75,12 +76,14 @@ fn leave_to_original(pipelines: &Pipelines, mut record: PipelineRecord) -> io::R
 
 fn open(
     pipelines: &Pipelines,
-    record: PipelineRecord,
+    mut record: PipelineRecord,
 ) -> io::Result<(Arc<LivePipeline>, HeldJobs)> {
     let (id, inner) = (record.pipeline_id, pipelines.inner());
     tracing::info!(pipeline = %id, "going on with a pipeline");
     let plan = inner.disk.plan(id)?;
     let plan = plan.ok_or_else(|| io::Error::other("its plan is gone"))?;
+    // Its daemon may have been killed when it had another plan and not yet the jobs of it.
+    record.jobs = jobs_of(&plan, &record.jobs);
     let journal = Writer::reopen(&inner.disk.journal(id))?;
     let repo = inner.repos.get(&record.repo).map_err(io::Error::other)?;
     let held = held_jobs(pipelines, &record);

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::bisect::BisectPlan;
 use crate::cache_steps::PendingCache;
 use crate::job::JobEnd;
 use branchyard_model::{
@@ -48,6 +49,9 @@ pub(crate) struct FrozenPlan {
     /// Whether who asked may see all branches of the repo, and so be answered by jobs of any.
     #[serde(default)]
     pub(crate) sees_all: bool,
+    /// Of a bisect, which has no file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) bisect: Option<BisectPlan>,
 }
 
 /// How far an attempt at a job has come. It is on disk before anything that it says has an effect.

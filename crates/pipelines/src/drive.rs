@@ -9,12 +9,13 @@ use jiff::Timestamp;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
+use crate::bisect::Bisect;
 use crate::concurrency::{GroupEntry, GroupPlace};
 use crate::context::{self, NeededJob};
 use crate::job::{self, HeldJob};
 use crate::live::{LivePipeline, StopHandle, since};
 use crate::pipelines::Pipelines;
-use crate::start::{invalid, job_record, options};
+use crate::start::{invalid, jobs_of, options};
 use branchyard_model::{JobState, PipelineState, Problem};
 use branchyard_workflow::{JobStatus, PlannedJob, check, condition};
 
@@ -47,9 +48,15 @@ async fn run(pipelines: &Pipelines, live: &Arc<LivePipeline>, entered: Entered, 
         Ok(place) => place,
         Err(reason) => return end(pipelines, live, Some(reason)).await,
     };
+    let bisect = Bisect::of(pipelines, live).await.unwrap_or_else(|problem| {
+        // What is under way comes to its end.
+        live.change(|record| record.error = Some(problem.outward()));
+        None
+    });
     let mut driver = Driver {
         pipelines,
         live,
+        bisect,
         held,
         running: JoinSet::new(),
         stops: HashMap::new(),
@@ -129,6 +136,7 @@ async fn until_first(live: &LivePipeline, entered: Entered) -> Result<Option<Gro
 struct Driver<'a> {
     pipelines: &'a Pipelines,
     live: &'a Arc<LivePipeline>,
+    bisect: Option<Bisect>,
     held: HeldJobs,
     running: JoinSet<String>,
     /// Of the jobs that were started.
@@ -138,10 +146,14 @@ struct Driver<'a> {
 impl Driver<'_> {
     async fn until_all_ended(&mut self) {
         let mut is_stopped = false;
+        self.note_verdicts();
         loop {
             self.schedule(is_stopped);
             if self.running.is_empty() {
-                return;
+                match &self.bisect {
+                    Some(bisect) if !is_stopped && bisect.plan_round(self.live).await => continue,
+                    _ => return,
+                }
             }
             tokio::select! {
                 Some(ended) = self.running.join_next() => {
@@ -153,6 +165,7 @@ impl Driver<'_> {
                     });
                     self.stops.remove(&job);
                     self.fail_fast(&job);
+                    self.note_verdicts();
                 }
                 () = self.live.viewers().stopped(), if !is_stopped => {
                     is_stopped = true;
@@ -312,11 +325,7 @@ impl Driver<'_> {
             .jobs
             .splice(at..(at + 1).min(replanned.plan.jobs.len()), rows);
         let known = self.live.look(|record| record.jobs.clone());
-        let jobs = replanned.plan.jobs.iter().map(|row| {
-            let earlier = known.iter().find(|job| job.job == row.id);
-            earlier.cloned().unwrap_or_else(|| job_record(row))
-        });
-        let jobs = jobs.collect();
+        let jobs = jobs_of(&replanned, &known);
         self.live.replan(replanned, jobs).map_err(|error| {
             let detail = "the rows of the matrix could not be recorded";
             let problem = Problem::unwritten("pipeline_not_recorded", detail, &error);
@@ -351,6 +360,19 @@ impl Driver<'_> {
             job::run(&pipelines, &live, (nth, &job), needed, (stop, held)).await;
             id
         });
+    }
+
+    /// Of a bisect: takes note of what the tests say, and ends those that are in vain by now.
+    fn note_verdicts(&self) {
+        let Some(bisect) = &self.bisect else {
+            return;
+        };
+        bisect.note_verdicts(self.live);
+        for job in bisect.unneeded(self.live) {
+            if let Some(stop) = self.stops.get(&job) {
+                stop.stop("other commits have answered for this one");
+            }
+        }
     }
 
     /// Cancels the other rows of a matrix one of which has failed.
@@ -440,6 +462,7 @@ async fn end(pipelines: &Pipelines, live: &Arc<LivePipeline>, reason: Option<Str
             PipelineState::Failed => Some(format!("failed: {}", failed.join(", "))),
             _ => None,
         };
+        record.conclude_bisect(reason.filter(|_| is_stopped));
         let begun = record.attempt_began();
         record.ended_at = Some(Timestamp::now());
         record.duration_ms = Some(since(begun));

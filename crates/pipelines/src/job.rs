@@ -25,7 +25,7 @@ use crate::uses;
 use branchyard_artifacts::{JobDir, JobDirs};
 use branchyard_config::crash_point;
 use branchyard_model::{
-    BranchName, JobRecord, JobState, PipelineRecord, Problem, ReusableJob, RunId, Warning,
+    BranchName, CommitId, JobRecord, JobState, PipelineRecord, Problem, ReusableJob, RunId, Warning,
 };
 use branchyard_runs::step::{self, JobSlot, SeenPlaces, StepPlace};
 use branchyard_workflow::{
@@ -392,7 +392,7 @@ impl JobRunner<'_> {
         if attempt.is_prepared {
             return Ok(());
         }
-        let commit = self.live.look(|record| record.commit.clone());
+        let (commit, _) = self.commit();
         let prepared = lease.prepare(&commit, self.job.extras.warm).await;
         prepared.map_err(|error| {
             let judged = self.pipelines.inner().margin.judge(error.problem());
@@ -581,6 +581,16 @@ impl JobRunner<'_> {
             .inner()
             .disk
             .dirs(self.live.id(), of, self.nth)
+    }
+
+    /// The commit that it is at, and its tree.
+    pub(crate) fn commit(&self) -> (CommitId, CommitId) {
+        match self.live.job(&self.job.id).bisect {
+            Some(test) => (test.commit, test.tree),
+            None => self
+                .live
+                .look(|record| (record.commit.clone(), record.tree.clone())),
+        }
     }
 
     fn save(&self, attempt: &Attempt) -> Result<(), Problem> {

@@ -73,7 +73,7 @@ impl JobRunner<'_> {
     ) -> Result<(TestReport, Vec<Warning>), String> {
         let globs = FileGlobs::parse(self.job.extras.reports.iter().map(String::as_str))?;
         let (record, env) = (self.live.record(), attempt.env.clone());
-        let tracked = tracked(repo, &record.commit, globs.clone()).await?;
+        let tracked = tracked(repo, &self.commit().0, globs.clone()).await?;
         let runs = &self.pipelines.inner().runs;
         let secrets = self.secrets(repo).map_err(|problem| problem.detail)?;
         let hidden = (&env, secrets.values());

@@ -5,6 +5,7 @@
 mod adopt;
 mod artifact_steps;
 mod artifacts;
+mod bisect;
 mod cache_steps;
 mod concurrency;
 mod context;
@@ -30,6 +31,7 @@ mod step_env;
 mod uses;
 
 pub use artifacts::ArchiveFormat;
+pub use bisect::BisectRequest;
 pub use list::PipelineFilter;
 pub use live::LivePipeline;
 pub use pipelines::{PipelineParts, Pipelines, open_artifacts, pipeline_not_found};

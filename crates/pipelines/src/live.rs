@@ -117,6 +117,7 @@ impl LivePipeline {
     /// Takes another plan, in which a deferred matrix has its rows, and the jobs that it has now.
     pub(crate) fn replan(&self, plan: FrozenPlan, jobs: Vec<JobRecord>) -> io::Result<()> {
         self.margin.spend(|| self.disk.save_plan(self.id, &plan))?;
+        crash_point("pipeline-replanned");
         *self.plan.write() = Arc::new(plan);
         self.record.send_modify(|record| record.jobs = jobs);
         self.save()?;

@@ -11,7 +11,7 @@ use crate::live::{LiveParts, LivePipeline};
 use crate::pipelines::{Pipelines, job_not_found};
 use crate::start::job_record;
 use branchyard_journal::Writer;
-use branchyard_model::{ErrorKind, PipelineId, PipelineRecord, PipelineState, Problem};
+use branchyard_model::{BisectTest, ErrorKind, PipelineId, PipelineRecord, PipelineState, Problem};
 use branchyard_workflow::WorkflowPlan;
 
 /// The body of a request for a retry.
@@ -25,10 +25,7 @@ pub struct RetryRequest {
 impl Pipelines {
     /// Has the failed jobs of a pipeline that has ended, or those that are named, attempted again.
     pub fn retry(&self, id: PipelineId, request: &RetryRequest) -> Result<PipelineRecord, Problem> {
-        if self.inner().runs.is_draining() {
-            let detail = "the daemon is shutting down";
-            return Err(Problem::new(ErrorKind::Unavailable, "draining", detail));
-        }
+        self.check_draining()?;
         // Of two at once, the second finds the pipeline live.
         let _one_at_a_time = self.inner().retrying.lock();
         if self.live(id).is_some() {
@@ -52,12 +49,16 @@ impl Pipelines {
             let planned = plan.plan.jobs.iter().find(|it| it.id == job.job);
             if let Some(planned) = planned.filter(|_| again.contains(&job.job)) {
                 self.let_go((id, &job.job));
-                let attempt = job.attempt + 1;
-                *job = job_record(planned);
-                job.attempt = attempt;
+                let earlier = std::mem::replace(job, job_record(planned));
+                job.attempt = earlier.attempt + 1;
+                job.bisect = earlier.bisect.map(BisectTest::again);
+                job.continue_on_error = job.bisect.is_some();
             }
         }
         record.attempt += 1;
+        if let Some(bisect) = &mut record.bisect {
+            bisect.answer = None;
+        }
         record.state = PipelineState::Queued;
         (record.reason, record.error) = (None, None);
         (record.ended_at, record.duration_ms) = (None, None);
@@ -102,7 +103,7 @@ fn chosen(
         again.insert(job.job.clone());
     }
     if request.jobs.is_empty() {
-        let failed = record.jobs.iter().filter(|job| job.state.is_failure());
+        let failed = record.jobs.iter().filter(|job| job.is_to_be_retried());
         again.extend(failed.map(|job| job.job.clone()));
     }
     if again.is_empty() {

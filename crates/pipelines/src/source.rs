@@ -8,7 +8,6 @@ use std::time::Instant;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::pipelines::Pipelines;
-use crate::request::PipelineRequest;
 use branchyard_git::{self as git, CommitTree, Repository, commit_id, object_id};
 use branchyard_model::{BranchName, CommitId, ErrorKind, PipelineId, Problem};
 use branchyard_workspace::repos::{Repo, remote};
@@ -42,9 +41,9 @@ pub(crate) struct WorkflowText {
 /// The branch that is meant where none is named.
 pub(crate) async fn branch(
     repo: &Arc<Repo>,
-    request: &PipelineRequest,
+    named: Option<&BranchName>,
 ) -> Result<BranchName, Problem> {
-    if let Some(branch) = &request.branch {
+    if let Some(branch) = named {
         return Ok(branch.clone());
     }
     let learned = repo.learn_default().await;

@@ -6,7 +6,9 @@ use std::io;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use serde::Serialize;
 
+use crate::bisect;
 use crate::disk::FrozenPlan;
 use crate::drive;
 use crate::live::{LiveParts, LivePipeline};
@@ -40,19 +42,37 @@ impl Pipelines {
         principal: &Principal,
         key: Option<&str>,
     ) -> Result<PipelineId, Problem> {
-        let new_key = match key {
+        let new_key = match self.claim(principal, key, &(repo, &request)).await? {
+            Some(PipelineKey::Known(id)) => return Ok(id),
+            Some(PipelineKey::New(key)) => Some(key),
             None => None,
-            Some(key) => {
-                let (runs, asked) = (&self.inner().runs, (repo, &request));
-                let claimed = idempotency::claim_for_pipeline(runs, principal.name(), key, &asked);
-                match claimed.await? {
-                    PipelineKey::Known(id) => return Ok(id),
-                    PipelineKey::New(key) => Some(key),
-                }
-            }
         };
         let planned = self.plan(repo, &request, principal).await?;
         self.begin(planned, principal, new_key)
+    }
+
+    /// Looks for the pipeline that was started by a key, if one is given.
+    pub(crate) async fn claim(
+        &self,
+        principal: &Principal,
+        key: Option<&str>,
+        asked: &(impl Serialize + Sync),
+    ) -> Result<Option<PipelineKey>, Problem> {
+        let Some(key) = key else {
+            return Ok(None);
+        };
+        let runs = &self.inner().runs;
+        let claimed = idempotency::claim_for_pipeline(runs, principal.name(), key, asked);
+        claimed.await.map(Some)
+    }
+
+    /// Refuses what would start when the daemon shuts down.
+    pub(crate) fn check_draining(&self) -> Result<(), Problem> {
+        if self.inner().runs.is_draining() {
+            let detail = "the daemon is shutting down";
+            return Err(Problem::new(ErrorKind::Unavailable, "draining", detail));
+        }
+        Ok(())
     }
 
     /// What a request would start.
@@ -63,10 +83,7 @@ impl Pipelines {
         principal: &Principal,
     ) -> Result<PlannedPipeline, Problem> {
         principal.require(Scope::BuildRun)?;
-        if self.inner().runs.is_draining() {
-            let detail = "the daemon is shutting down";
-            return Err(Problem::new(ErrorKind::Unavailable, "draining", detail));
-        }
+        self.check_draining()?;
         let of_workspace = request.source == PipelineSource::Workspace;
         if of_workspace && request.commit.is_some() {
             let detail = "what is in a workspace is no commit yet";
@@ -75,7 +92,7 @@ impl Pipelines {
         }
         let repo = self.inner().repos.get(repo)?;
         step::check_steps(&self.inner().runs, &repo)?;
-        let branch = source::branch(&repo, request).await?;
+        let branch = source::branch(&repo, request.branch.as_ref()).await?;
         principal.check(repo.name(), &branch)?;
         let id = PipelineId::new();
         let at = match of_workspace {
@@ -114,6 +131,7 @@ impl Pipelines {
                 is_remote_tip,
                 is_protected: is_on_remote && repo.protects(&branch),
                 sees_all: principal.require_all_branches().is_ok(),
+                bisect: None,
             },
             repo,
         })
@@ -129,7 +147,7 @@ impl Pipelines {
     }
 
     /// From here on there is a pipeline, whatever becomes of the daemon.
-    fn begin(
+    pub(crate) fn begin(
         &self,
         planned: PlannedPipeline,
         principal: &Principal,
@@ -215,12 +233,12 @@ impl Pipelines {
 /// A pipeline that is about to begin.
 #[derive(Debug)]
 pub(crate) struct PlannedPipeline {
-    id: PipelineId,
-    repo: Arc<Repo>,
-    source: PipelineSource,
-    at: PipelineCommit,
-    frozen: FrozenPlan,
-    warnings: Vec<Warning>,
+    pub(crate) id: PipelineId,
+    pub(crate) repo: Arc<Repo>,
+    pub(crate) source: PipelineSource,
+    pub(crate) at: PipelineCommit,
+    pub(crate) frozen: FrozenPlan,
+    pub(crate) warnings: Vec<Warning>,
 }
 
 /// What the operator says of workflows of this repo.
@@ -340,11 +358,14 @@ fn record(
         file: plan.file.clone(),
         name: plan.name.clone(),
         run_name: plan.run_name.clone(),
-        event: plan.event.name().to_owned(),
+        event: match planned.frozen.bisect {
+            Some(_) => bisect::NAME.to_owned(),
+            None => plan.event.name().to_owned(),
+        },
         principal: principal.name().to_owned(),
         state: PipelineState::Queued,
         attempt: 1,
-        jobs: plan.jobs.iter().map(job_record).collect(),
+        jobs: jobs_of(&planned.frozen, &[]),
         reason: None,
         error: None,
         warnings: planned.warnings.clone(),
@@ -352,8 +373,26 @@ fn record(
         retried_at: None,
         ended_at: None,
         duration_ms: None,
+        bisect: planned.frozen.bisect.as_ref().map(|it| it.record()),
         idempotency,
     }
+}
+
+/// The records of all jobs of a plan: those that are known, and new ones of the others.
+pub(crate) fn jobs_of(frozen: &FrozenPlan, known: &[JobRecord]) -> Vec<JobRecord> {
+    let tests = frozen.bisect.as_ref().map(|bisect| &bisect.tests);
+    let jobs = frozen.plan.jobs.iter().map(|planned| {
+        let earlier = known.iter().find(|job| job.job == planned.id);
+        earlier.cloned().unwrap_or_else(|| {
+            let test = tests.and_then(|tests| tests.get(&planned.id));
+            JobRecord {
+                continue_on_error: test.is_some(),
+                bisect: test.cloned(),
+                ..job_record(planned)
+            }
+        })
+    });
+    jobs.collect()
 }
 
 /// A job that nothing has happened to.

@@ -367,18 +367,25 @@ impl<'a> StepRunner<'a> {
             tmp: &self.seen.tmp,
             files: &files,
         };
-        // What the file says of them goes first.
-        let mut all = variables.all();
-        all.extend(env);
         let shown = file.to_string_lossy();
-        let argv = shell.iter().map(|word| word.replace("{0}", &shown));
-        let record = job.live.record();
+        let (argv, mut all) = match &plan.bisect {
+            // It sees what it would see as a run of its own.
+            Some(bisect) => (bisect.argv.clone(), bisect.env.clone()),
+            None => {
+                let argv = shell.iter().map(|word| word.replace("{0}", &shown));
+                let mut all = variables.all();
+                // What the file says of them goes first.
+                all.extend(env);
+                (argv.collect(), all)
+            }
+        };
+        let (record, (commit, tree)) = (job.live.record(), job.commit());
         Ok(StepRequest {
             run_id,
             repo: self.repo.clone(),
             branch: record.branch,
-            commit: record.commit,
-            tree: record.tree,
+            commit,
+            tree,
             step: StepOf {
                 pipeline: job.live.id(),
                 job: job.job.id.clone(),
@@ -386,7 +393,7 @@ impl<'a> StepRunner<'a> {
                 number: planned.number,
                 directory: self.seen.worktree.clone(),
             },
-            argv: argv.collect(),
+            argv,
             secrets: self.secrets.take_from(&mut all),
             env: all,
             search: self.attempt.search.clone(),
