@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::AuthorizedApp;
 use branchyard_model::{ErrorKind, PipelineId, PipelineRecord, Problem, RepoName};
 use branchyard_pipelines::{
-    LivePipeline, PipelineFilter, PipelineRequest, Pipelines, RetryRequest, pipeline_not_found,
+    BisectRequest, LivePipeline, PipelineFilter, PipelineRequest, Pipelines, RetryRequest,
+    pipeline_not_found,
 };
 use branchyard_runs::View;
 
@@ -22,6 +23,23 @@ pub async fn start(
     }
     let pipelines = &app.yard().pipelines;
     pipelines.start(repo, request, app.principal(), key).await
+}
+
+/// As [`start`], a bisect.
+pub async fn start_bisect(
+    app: &AuthorizedApp,
+    repo: &RepoName,
+    request: BisectRequest,
+    key: Option<&str>,
+) -> Result<PipelineId, Problem> {
+    app.repo(repo)?;
+    if let Some(branch) = &request.branch {
+        app.check(repo, branch)?;
+    }
+    let pipelines = &app.yard().pipelines;
+    pipelines
+        .start_bisect(repo, request, app.principal(), key)
+        .await
 }
 
 pub fn get(app: &AuthorizedApp, id: PipelineId) -> Result<PipelineRecord, Problem> {

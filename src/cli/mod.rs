@@ -7,6 +7,7 @@
 //! environment in [`endpoint`] only.
 
 mod audit;
+mod bisect;
 mod board;
 mod branches;
 mod cancel;
@@ -171,6 +172,7 @@ enum ClientCommand {
     Task(task::Args),
     Exec(exec::Args),
     Test(test::Args),
+    Bisect(bisect::Args),
     Ls(ls::Args),
     Cat(cat::Args),
     Env(env::Args),
@@ -339,6 +341,7 @@ async fn ask(context: &Context, command: ClientCommand) -> Result<u8, Failure> {
         On::Task(args) => task::run(context, args).await,
         On::Exec(args) => exec::run(context, args).await,
         On::Test(args) => test::run(context, args).await,
+        On::Bisect(args) => bisect::run(context, args).await,
         On::Ls(args) => ls::run(context, args).await,
         On::Cat(args) => cat::run(context, args).await,
         On::Env(args) => env::run(context, &args).await,

@@ -3,6 +3,7 @@
 mod agents;
 mod artifacts;
 mod audit;
+mod bisect;
 mod branches;
 mod challenge;
 mod credential;

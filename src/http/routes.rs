@@ -4,8 +4,9 @@ use axum::routing::MethodRouter;
 
 use super::route::{Access, Route, Section};
 use super::{
-    agents, artifacts, audit, branches, events, files, groups, health, held_worktrees, log, oauth,
-    openapi, page, pipelines, raw, repos, runs, salvage, session, streams, tokens, upkeep, verbs,
+    agents, artifacts, audit, bisect, branches, events, files, groups, health, held_worktrees, log,
+    oauth, openapi, page, pipelines, raw, repos, runs, salvage, session, streams, tokens, upkeep,
+    verbs,
 };
 use crate::app::App;
 
@@ -60,6 +61,7 @@ pub(super) fn all(mcp: MethodRouter<App>) -> Vec<Section> {
             "What a workflow file makes of a commit: jobs in scratch worktrees.",
             [
                 pipelines::routes(),
+                bisect::routes(),
                 artifacts::routes(),
                 held_worktrees::routes(),
             ],

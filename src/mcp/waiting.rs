@@ -45,6 +45,11 @@ impl Wait {
     pub(super) fn or(self, usual: Duration) -> Self {
         Self(self.0.or(Some(usual)))
     }
+
+    /// When it is over that began then.
+    pub(super) fn end(self, began: Instant) -> Instant {
+        began + self.0.unwrap_or(LONGEST)
+    }
 }
 
 impl TryFrom<WrittenWait> for Wait {
@@ -106,7 +111,7 @@ pub(super) async fn until_ended(
         };
         tokio::select! {
             () = until.reached(&live) => leaving.cancels = false,
-            () = tokio::time::sleep_until(since + wait.0.unwrap_or(LONGEST)) => leaving.cancels = false,
+            () = tokio::time::sleep_until(wait.end(since)) => leaving.cancels = false,
             () = call.cancelled().cancelled() => {}
             never = tell(call, &live) => match never {},
         }

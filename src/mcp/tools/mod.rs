@@ -4,6 +4,7 @@ mod action;
 mod admin;
 mod agents;
 mod audit;
+mod bisect;
 mod build;
 mod code;
 mod excerpt;
@@ -32,6 +33,7 @@ pub(super) fn all() -> Vec<Tool> {
         grep::tools(),
         build::tools(),
         code::tools(),
+        vec![bisect::tool()],
         runs::tools(),
         log::tools(),
         git::tools(),
