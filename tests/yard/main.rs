@@ -11,6 +11,7 @@ mod support;
 mod adoption;
 mod attacks;
 mod audit;
+mod bisect;
 mod bombs;
 mod builds;
 mod bytes;

@@ -73,6 +73,7 @@ const ROWS: &[Row] = &[
     ("POST",   "/api/runs/{run}/cancel",                         "build:run", Branch,      ""),
     ("GET",    "/api/groups/{group}",                            "repo:read", Branch,      ""),
     ("POST",   "/api/groups/{group}/cancel",                     "build:run", Branch,      ""),
+    ("POST",   "/api/repos/{repo}/bisect",                       "build:run", Branch,      r#"{"branch":"{branch}","good":"none","task":"none"}"#),
     ("GET",    "/api/audit",                                     "admin",     Nothing,     ""),
     ("GET",    "/api/reap",                                      "ops",       WholeYard,   ""),
     ("POST",   "/api/reap?dry_run=true",                         "ops",       WholeYard,   ""),
