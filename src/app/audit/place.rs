@@ -2,7 +2,7 @@
 
 use super::Auditor;
 use branchyard_db::security_db::audit::Call;
-use branchyard_model::{BranchName, GroupId, RepoName, RunId, SalvageId};
+use branchyard_model::{BranchName, GroupId, PipelineId, RepoName, RunId, SalvageId};
 use branchyard_runs::groups;
 use branchyard_workspace::salvage;
 
@@ -13,12 +13,13 @@ pub struct Named {
     branch: Option<BranchName>,
     run: Option<RunId>,
     group: Option<GroupId>,
+    pipeline: Option<PipelineId>,
     salvage: Option<SalvageId>,
     token: Option<String>,
 }
 
 impl Named {
-    /// `get` knows what the call says of `repo`, `branch`, `run`, `group`, `salvage` and `token`.
+    /// `get` knows what the call says of `repo`, `branch`, `run`, `group`, `pipeline`, `salvage` and `token`.
     pub fn by<'a>(get: impl Fn(&str) -> Option<&'a str>) -> Self {
         let token = get("token").filter(|name| is_plain(name));
         Self {
@@ -26,6 +27,7 @@ impl Named {
             branch: get("branch").and_then(|name| BranchName::parse(name).ok()),
             run: get("run").and_then(|id| RunId::parse(id).ok()),
             group: get("group").and_then(|id| GroupId::parse(id).ok()),
+            pipeline: get("pipeline").and_then(|id| PipelineId::parse(id).ok()),
             salvage: get("salvage").and_then(|id| SalvageId::parse(id).ok()),
             token: token.map(str::to_owned),
         }
@@ -42,6 +44,7 @@ impl Named {
     fn subject(&self) -> Option<String> {
         let run = self.run.map(|id| id.to_string());
         run.or_else(|| self.group.map(|id| id.to_string()))
+            .or_else(|| self.pipeline.map(|id| id.to_string()))
             .or_else(|| self.salvage.map(|id| id.to_string()))
             .or_else(|| self.token.clone())
     }
@@ -67,12 +70,15 @@ impl Auditor {
         if call.repo.is_some() {
             return;
         }
-        let runs = &self.0.runs;
+        let (runs, pipelines) = (&self.0.runs, &self.0.pipelines);
         if let Some(run) = named.run.and_then(|run| runs.record(run).ok()) {
             call.repo = Some(run.spec.repo);
             call.branch = Some(run.spec.branch);
         } else if let Some(group) = named.group.and_then(|id| groups::group(runs, id).ok()) {
             call.repo = Some(group.repo);
+        } else if let Some(pipeline) = named.pipeline.and_then(|id| pipelines.record(id).ok()) {
+            call.repo = Some(pipeline.repo);
+            call.branch = Some(pipeline.branch);
         } else if let Some(id) = named.salvage {
             for repo in self.0.repos.list() {
                 let found = salvage::read(&self.0.workspaces, &repo, id).await;
