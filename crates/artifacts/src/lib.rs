@@ -21,6 +21,7 @@ mod set_files;
 mod store;
 mod sweep;
 mod tree;
+mod unpack;
 mod walk;
 
 pub use cache::{
@@ -33,3 +34,4 @@ pub use limits::ArtifactLimits;
 pub use set::{ArtifactFile, ArtifactSet, SetOwner};
 pub use store::{ArtifactStore, ArtifactUsage};
 pub use sweep::Swept;
+pub use unpack::{PartialFile, UnpackDir};

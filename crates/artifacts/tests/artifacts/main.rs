@@ -13,4 +13,5 @@ mod full_disk;
 mod hostile;
 mod properties;
 mod retention;
+mod unpack;
 mod yard;
