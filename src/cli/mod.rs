@@ -23,6 +23,7 @@ mod exec;
 mod exit;
 mod follow;
 mod git;
+mod live_lines;
 mod log;
 mod ls;
 mod machine;
