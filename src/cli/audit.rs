@@ -113,7 +113,7 @@ fn filters(args: &Args) -> Query {
 /// The same command again, for what comes after.
 fn next_page(args: &Args, next: i64) -> String {
     let query = filters(args).with("limit", Some(args.limit));
-    query.with("before", Some(next)).command("audit")
+    query.with("before", Some(next)).command(&["audit"])
 }
 
 const TITLES: &str = "ID, WHEN, WHO, FROM, VIA, ACTION, REPO, BRANCH, OUTCOME, CODE, COUNT, RUN";

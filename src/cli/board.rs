@@ -5,7 +5,7 @@
 
 use super::exit::{self, Failure};
 use super::outlet::Outlet;
-use super::render::{Cell, Console, Listing, human_duration, printable};
+use super::render::{Cell, Console, Listing, human_duration};
 use super::rows::Rows;
 use super::signals::Clear;
 use super::stream::{Channel, Ending, Event};
@@ -98,13 +98,8 @@ impl Viewer for Board {
         }
         match event {
             Event::Output {
-                branch, to, bytes, ..
-            } => {
-                // Half a line of one branch would become one with another's.
-                let branch = printable(&branch.unwrap_or_default());
-                let parts: [&[u8]; 4] = [branch.as_bytes(), b" | ", &bytes, b"\n"];
-                self.outlet.write(to, &parts)
-            }
+                owner, to, bytes, ..
+            } => self.outlet.write_line_of(to, owner.as_deref(), &bytes),
             Event::Group(group) => {
                 self.rows.name(&group);
                 self.say_without_rows(&named(&group))
@@ -121,7 +116,11 @@ impl Viewer for Board {
                 self.rows.aside(|| console.warning(&text));
                 Ok(())
             }
-            Event::Status(_) | Event::Ended(_) | Event::Unknown => Ok(()),
+            Event::Status(_)
+            | Event::Ended(_)
+            | Event::Pipeline(_)
+            | Event::Job(_)
+            | Event::Unknown => Ok(()),
         }
     }
 
@@ -148,7 +147,9 @@ impl Viewer for Board {
         self.outlet.flush()?;
         self.rows.clear();
         let Ending::Summary(summary) = ending else {
-            return Err(Failure::daemon("the group's stream ended like a run's"));
+            return Err(Failure::daemon(
+                "the group's stream ended like that of something else",
+            ));
         };
         if !self.console.json {
             self.sum_up(summary);

@@ -145,7 +145,7 @@ mod tests {
     #[test]
     fn exit_codes_have_a_reference_page() {
         let own = "`make`, `git`, `task`, `rerun` and `follow`: it ran and ended by itself; of several branches, the \
-                   first that failed";
+                   first that failed; `pipeline run`, `retry` and `follow`: the first step that failed";
         let code = |code: u8| code.to_string();
         let mut table = Table::new(&["code", "of `branchyard`"]);
         for (code, meaning) in [
@@ -159,10 +159,13 @@ mod tests {
                 code(USAGE),
                 "the command line, or a name or value in it, is wrong",
             ),
-            (code(TIMED_OUT), "the run timed out"),
+            (
+                code(TIMED_OUT),
+                "the run, or a job of the pipeline, timed out",
+            ),
             (
                 code(DAEMON),
-                "the daemon refused, failed or is not there; the run was rejected or lost",
+                "the daemon refused, failed or is not there; the run or pipeline was rejected or lost",
             ),
             (
                 format!("{SIGNALLED} + n"),

@@ -109,7 +109,9 @@ impl Watcher {
                 let mut screen = Screen::new(run, context.console, self.progress);
                 watch(stream, &self.interrupts, &mut screen).await
             }
-            Subject::Group(_) => watch(stream, &self.interrupts, &mut self.board).await,
+            Subject::Group(_) | Subject::Pipeline(_) => {
+                watch(stream, &self.interrupts, &mut self.board).await
+            }
         }
     }
 }

@@ -6,6 +6,7 @@
 //! and the exit code says how it ended (see [`exit`]). It never prints the key, and it reads the
 //! environment in [`endpoint`] only.
 
+mod artifact;
 mod audit;
 mod bisect;
 mod board;
@@ -72,6 +73,7 @@ use serde::de::DeserializeOwned;
 use client::{Answer, Client};
 use endpoint::{Lookup, Named, Surroundings};
 use exit::Failure;
+use pipeline::PipelineAction;
 use render::{Cell, Console, Listing};
 
 use branchyard::http::Listed;
@@ -86,6 +88,7 @@ Examples:
   branchyard make app feature/login --detach         build another meanwhile
   branchyard make app 'release/*' main -- test       build several at the same time
   branchyard runs --repo app                         see how they went
+  branchyard pipeline run app main                   run its workflow file
 
 Finding the daemon, in this order:
   --url, --key-file and --ca-file; BRANCHYARD_URL, BRANCHYARD_KEY_FILE and BRANCHYARD_CA_FILE;
@@ -194,6 +197,7 @@ enum ClientCommand {
     Log(log::Args),
     Diagnostics(diagnostics::Args),
     Tests(test_results::Args),
+    Artifact(artifact::Args),
     Open(open::Args),
     Top(top::Args),
     Machine(machine::Args),
@@ -323,7 +327,13 @@ fn dispatch(cli: Cli, surroundings: Surroundings, console: Console) -> Result<u8
         // The daemon makes its own runtime.
         Command::Serve(args) => Ok(serve::run(&args)?),
         Command::CheckConfig(args) => check_config::run(&console, &args),
-        Command::Pipeline(args) => pipeline::run(&console, &args),
+        Command::Pipeline(args) => match args.action {
+            PipelineAction::Check(args) => pipeline::check::run(&console, &args),
+            PipelineAction::Client(command) => {
+                let client = Client::find(lookup)?;
+                block_on(pipeline::run(&Context { console, client }, command))
+            }
+        },
         Command::Completions(args) => completions::run(&console, &args),
         Command::Mcp(args) => mcp::run(console, lookup, &args),
         Command::Doctor(args) => block_on(doctor::run(&console, &lookup, &args)),
@@ -363,6 +373,7 @@ async fn ask(context: &Context, command: ClientCommand) -> Result<u8, Failure> {
         On::Log(args) => log::run(context, &args).await,
         On::Diagnostics(args) => diagnostics::run(context, &args).await,
         On::Tests(args) => test_results::run(context, &args).await,
+        On::Artifact(args) => artifact::run(context, args).await,
         On::Open(args) => open::run(context, &args).await,
         On::Top(_) => top::run(context).await,
         On::Machine(_) => machine::run(context).await,
@@ -529,6 +540,16 @@ mod tests {
             &["cancel"],
             &["runs", "--since", "yesterday"],
             &["log", RUN, "-C", "3"],
+            &["pipeline", "run", "app", "a..b"],
+            &["pipeline", "run", "app", "main", "--input", "x"],
+            &["pipeline", "run", "app", "main", "--event", "release"],
+            &["pipeline", "show", "../runs"],
+            &["pipeline", "cancel"],
+            &["pipeline", "log", RUN, "--step", "1"],
+            &["artifact", "get", RUN, "../x"],
+            &["artifact", "get", RUN, ".."],
+            &["artifact", "get", "a/b", "x"],
+            &["artifact", "get", RUN, "x", "path", "--archive", "zip"],
             &["cat", "app", "main", "x", "--lines", "9-3"],
             &["mcp", "--repo", "../app"],
             &["mcp", "--branch", "a..b"],

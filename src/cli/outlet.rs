@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 
 use super::exit::Failure;
-use super::render::Console;
+use super::render::{Console, printable};
 use super::stream::Channel;
 use super::terminal::TerminalFilter;
 
@@ -48,6 +48,17 @@ impl Outlet {
             self.flush()?;
         }
         Ok(())
+    }
+
+    /// Writes a line of one among several, after its name. Half a line of one would become one with another's.
+    pub(super) fn write_line_of(
+        &mut self,
+        channel: Channel,
+        owner: Option<&str>,
+        line: &[u8],
+    ) -> Result<(), Failure> {
+        let owner = printable(owner.unwrap_or_default());
+        self.write(channel, &[owner.as_bytes(), b" | ", line, b"\n"])
     }
 
     /// Writes what has gathered.

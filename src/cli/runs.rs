@@ -83,7 +83,7 @@ fn filters(args: &Args) -> Query {
 
 /// The same command again, for what comes after.
 fn next_page(args: &Args, next: RunId) -> String {
-    filters(args).with("before", Some(next)).command("runs")
+    filters(args).with("before", Some(next)).command(&["runs"])
 }
 
 const TITLES: &str = "RUN, STATE, EXIT, REPO, BRANCH, COMMAND, ASKED, TOOK, FIRST ERROR";

@@ -137,7 +137,9 @@ impl Viewer for Screen {
                 let (code, signal) = (complete.end.exit_code, complete.end.signal);
                 Ok(exit::of_run(complete.end.state, code, signal))
             }
-            Ending::Summary(_) => Err(Failure::daemon("the run's stream ended like a group's")),
+            Ending::Summary(_) | Ending::Pipeline(_) => Err(Failure::daemon(
+                "the run's stream ended like that of something else",
+            )),
             Ending::Error(_) if self.console.json => Ok(exit::DAEMON),
             Ending::Error(error) => Err(Failure {
                 exit: exit::DAEMON,

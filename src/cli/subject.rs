@@ -1,11 +1,12 @@
-//! What is followed and cancelled: one run, or the runs of a group.
+//! What is followed and cancelled: one run, the runs of a group, or a pipeline.
 
-use branchyard_model::{GroupId, RunId};
+use branchyard_model::{GroupId, PipelineId, RunId};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Subject {
     Run(RunId),
     Group(GroupId),
+    Pipeline(PipelineId),
 }
 
 impl Subject {
@@ -15,6 +16,7 @@ impl Subject {
         match rest.rsplit('/').next()? {
             "runs" => RunId::parse(id).ok().map(Self::Run),
             "groups" => GroupId::parse(id).ok().map(Self::Group),
+            "pipelines" => PipelineId::parse(id).ok().map(Self::Pipeline),
             _ => None,
         }
     }
@@ -32,6 +34,7 @@ impl Subject {
         match self {
             Self::Run(run) => format!("{root}/runs/{run}"),
             Self::Group(group) => format!("{root}/groups/{group}"),
+            Self::Pipeline(pipeline) => format!("{root}/pipelines/{pipeline}"),
         }
     }
 
@@ -40,14 +43,16 @@ impl Subject {
         match self {
             Self::Run(_) => "run",
             Self::Group(_) => "group",
+            Self::Pipeline(_) => "pipeline",
         }
     }
 
-    /// As one would type it after `branchyard follow`.
-    pub(super) fn words(self) -> String {
+    /// The command that follows it.
+    pub(super) fn follow_command(self) -> String {
         match self {
-            Self::Run(run) => run.to_string(),
-            Self::Group(group) => format!("--group {group}"),
+            Self::Run(run) => format!("branchyard follow {run}"),
+            Self::Group(group) => format!("branchyard follow --group {group}"),
+            Self::Pipeline(pipeline) => format!("branchyard pipeline follow {pipeline}"),
         }
     }
 }
@@ -57,9 +62,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_location_names_a_run_or_a_group() {
+    fn a_location_names_a_run_a_group_or_a_pipeline() {
         let id = "0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b";
-        for path in [format!("/api/runs/{id}"), format!("/api/groups/{id}")] {
+        for kind in ["runs", "groups", "pipelines"] {
+            let path = format!("/api/{kind}/{id}");
             assert_eq!(Subject::at(&path).unwrap().path(), path);
         }
         for other in ["", "/api/runs/latest", "/api/repos/demo", id] {

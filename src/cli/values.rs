@@ -6,7 +6,9 @@ use jiff::Timestamp;
 use super::client::branch_path;
 use super::exit::with_help;
 use branchyard_config::Toolset;
-use branchyard_model::{BranchName, CommitId, GroupId, Problem, RepoName, RunId, SalvageId, Scope};
+use branchyard_model::{
+    BranchName, CommitId, GroupId, PipelineId, Problem, RepoName, RunId, SalvageId, Scope,
+};
 
 /// What commands on a branch wait for where it has no workspace yet.
 pub(crate) const PREPARING: &str = "preparing the workspace";
@@ -51,6 +53,13 @@ pub(crate) fn commit(text: &str) -> Result<CommitId, String> {
 pub(crate) fn run(text: &str) -> Result<RunId, String> {
     RunId::parse(text)
         .map_err(|_| "not a run id; `branchyard runs` lists the runs and their ids".to_owned())
+}
+
+pub(crate) fn pipeline(text: &str) -> Result<PipelineId, String> {
+    PipelineId::parse(text).map_err(|_| {
+        "not the id of a pipeline; `branchyard pipeline list REPO` lists them and their ids"
+            .to_owned()
+    })
 }
 
 pub(crate) fn salvage(text: &str) -> Result<SalvageId, String> {

@@ -14,7 +14,15 @@ pub(super) fn by_command(code: &str) -> Option<&'static str> {
         }
         "run_not_found" => "`branchyard runs` lists them",
         "group_not_found" => "`branchyard runs --json` names the group of each run",
-        "not_ended" => "`branchyard follow RUN` waits for it",
+        "not_ended" => {
+            "`branchyard follow RUN` waits for a run, `branchyard pipeline follow PIPELINE` for a pipeline"
+        }
+        "pipeline_not_found" => "`branchyard pipeline list REPO` lists them",
+        "job_not_found" => "`branchyard pipeline show PIPELINE` names them",
+        "nothing_to_retry" => {
+            "name the jobs that are to run again; `branchyard pipeline show PIPELINE` has them"
+        }
+        "artifact_not_found" => "`branchyard artifact list PIPELINE` lists them",
         "salvage_not_found" => {
             "`branchyard salvage list` lists them; they are kept for `reaper.salvage_ttl`"
         }

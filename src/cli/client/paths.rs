@@ -38,13 +38,15 @@ impl Query {
     }
 
     /// The command that asks for the same.
-    pub(crate) fn command(&self, name: &str) -> String {
+    pub(crate) fn command(&self, words: &[&str]) -> String {
         let flags = self
             .0
             .iter()
             .map(|(name, value)| [format!("--{name}"), value.clone()]);
-        let words: Vec<_> = ["branchyard".to_owned(), name.to_owned()]
-            .into_iter()
+        let words: Vec<_> = ["branchyard"]
+            .iter()
+            .chain(words)
+            .map(|word| (*word).to_owned())
             .chain(flags.flatten())
             .collect();
         command_line(&words)

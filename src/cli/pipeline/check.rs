@@ -4,13 +4,12 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use clap::builder::PossibleValuesParser;
-use clap::{Subcommand, builder::TypedValueParser};
 use serde::Serialize;
 
-use super::client::Answer;
-use super::exit::{self, Failure};
-use super::render::Console;
+use super::event_kind;
+use crate::cli::client::Answer;
+use crate::cli::exit::{self, Failure};
+use crate::cli::render::Console;
 use branchyard_workflow::{
     EventKind, PlanFacts, Planned, PlannedJob, StepAction, WorkflowEvent, WorkflowFault,
     WorkflowOptions, WorkflowPlan, check,
@@ -21,33 +20,17 @@ const MOST_READ: u64 = 1 << 20;
 /// What decides whether a file may have keys of Branchyard's own.
 const OWN_DIRECTORY: &str = ".branchyard/workflows";
 
-/// Check workflow files
+/// Say what workflow files would do, and all that is wrong with them
 ///
-/// A workflow file is a strict subset of GitHub Actions; docs/PIPELINES.md says which. Nothing is run.
+/// Each problem has file, line, column and a code. Nothing is run, and no daemon is asked. Exits with 1 if a file is
+/// refused. A workflow file is a strict subset of GitHub Actions; docs/PIPELINES.md says which.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
-Example:
-  branchyard pipeline check .branchyard/workflows/ci.yml")]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    asked: PipelineAction,
-}
-
-#[derive(Debug, Subcommand)]
-enum PipelineAction {
-    /// Say what workflow files would do, and all that is wrong with them
-    ///
-    /// Each problem has file, line, column and a code. Exits with 1 if a file is refused.
-    #[command(after_long_help = "\
 Examples:
   branchyard pipeline check .branchyard/workflows/ci.yml
   branchyard pipeline check .github/workflows/*.yml --skip-action 'codecov/*'
   branchyard pipeline check ci.yml --event pull_request --branch feature/login --base main")]
-    Check(CheckArgs),
-}
-
-#[derive(Debug, clap::Args)]
-struct CheckArgs {
+pub(crate) struct Args {
     /// The files
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
@@ -76,8 +59,7 @@ struct Checked {
     plan: Option<WorkflowPlan>,
 }
 
-pub(super) fn run(console: &Console, args: &Args) -> Result<u8, Failure> {
-    let PipelineAction::Check(args) = &args.asked;
+pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, Failure> {
     let checked = args.files.iter().map(|file| check_file(file, args));
     let checked: Vec<_> = checked.collect::<Result<_, _>>()?;
     let is_valid = checked.iter().all(|checked| checked.valid);
@@ -97,7 +79,7 @@ pub(super) fn run(console: &Console, args: &Args) -> Result<u8, Failure> {
     Ok(if is_valid { exit::OK } else { exit::LOCAL })
 }
 
-fn check_file(file: &Path, args: &CheckArgs) -> Result<Checked, Failure> {
+fn check_file(file: &Path, args: &Args) -> Result<Checked, Failure> {
     let mut text = String::new();
     let read = File::open(file).and_then(|file| file.take(MOST_READ).read_to_string(&mut text));
     read.map_err(|error| Failure::local(format!("{}: {error}", file.display())))?;
@@ -137,7 +119,7 @@ fn in_repository(file: &Path) -> String {
     }
 }
 
-fn as_text(checked: &Checked, args: &CheckArgs) -> String {
+fn as_text(checked: &Checked, args: &Args) -> String {
     let mut text = String::new();
     for fault in checked.problems.iter().chain(&checked.warnings) {
         text += &format!("{fault}\n");
@@ -180,12 +162,4 @@ fn job_line(job: &PlannedJob) -> String {
         line += ", once for each row that the jobs before it say";
     }
     line
-}
-
-fn event_kind() -> impl TypedValueParser<Value = EventKind> {
-    PossibleValuesParser::new(EventKind::ALL.map(EventKind::name)).map(|name| {
-        let mut all = EventKind::ALL.into_iter();
-        all.find(|kind| kind.name() == name)
-            .unwrap_or(EventKind::Push)
-    })
 }

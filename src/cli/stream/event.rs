@@ -12,15 +12,16 @@ use serde_json::Value;
 use crate::cli::client::lenient;
 use crate::cli::exit::Failure;
 use branchyard_model::{
-    Complete, Gap, GroupRecord, MemberEnded, MemberStarted, Problem, Status, Summary, Warning,
+    Complete, Gap, GroupRecord, JobRecord, MemberEnded, MemberStarted, PipelineRecord, Problem,
+    Status, Summary, Warning,
 };
 
 /// One event, borrowed from its line.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Event<'a> {
     Output {
-        /// Whose it is, among the runs of a group.
-        branch: Option<String>,
+        /// Whose it is: the branch among the runs of a group, the job among those of a pipeline.
+        owner: Option<String>,
         to: Channel,
         bytes: Cow<'a, [u8]>,
         eol: Cow<'a, str>,
@@ -36,6 +37,10 @@ pub(crate) enum Event<'a> {
     Started(MemberStarted),
     /// A run of a group has ended.
     MemberEnded(Box<MemberEnded>),
+    /// A pipeline with all of its jobs: first, after a retry began, and last.
+    Pipeline(Box<PipelineRecord>),
+    /// A job of a pipeline changed.
+    Job(Box<JobRecord>),
     /// Of a later version.
     Unknown,
 }
@@ -54,6 +59,8 @@ pub(crate) enum Ending {
     Error(Problem),
     /// All runs of a group have ended.
     Summary(Summary),
+    /// All jobs of a pipeline have ended.
+    Pipeline(Box<PipelineRecord>),
 }
 
 /// One line, taken apart: the event, and the cursor past it, which we only hand back.
@@ -63,7 +70,7 @@ pub(super) fn parse(line: &[u8]) -> Result<(Event<'_>, Option<String>), Failure>
     let ended = |ending| Event::Ended(Box::new(ending));
     let event = match envelope.kind.as_ref() {
         "stdout" | "stderr" => Event::Output {
-            branch: envelope.branch,
+            owner: envelope.branch.or(envelope.job),
             to: match envelope.kind.as_ref() {
                 "stdout" => Channel::Stdout,
                 _ => Channel::Stderr,
@@ -91,6 +98,8 @@ pub(super) fn parse(line: &[u8]) -> Result<(Event<'_>, Option<String>), Failure>
         "started" => Event::Started(of_json(line)?),
         "ended" => Event::MemberEnded(of_json(line)?),
         "summary" => ended(Ending::Summary(of_json(line)?)),
+        "pipeline" => Event::Pipeline(of_json(line)?),
+        "job" => Event::Job(of_json(line)?),
         _ => Event::Unknown,
     };
     let cursor = match envelope.id {
@@ -116,6 +125,8 @@ struct Envelope<'a> {
     eol: Cow<'a, str>,
     #[serde(default)]
     branch: Option<String>,
+    #[serde(default)]
+    job: Option<String>,
 }
 
 fn newline<'a>() -> Cow<'a, str> {

@@ -1,4 +1,4 @@
-//! The stream of a run or of a group: NDJSON put together from chunks, and taken up again after the
+//! The stream of a run, a group or a pipeline: NDJSON put together from chunks, and taken up again after the
 //! last event seen when the connection breaks, so that no byte is lost and none comes twice.
 
 mod event;
@@ -42,7 +42,7 @@ pub(super) enum More {
 pub(super) struct EventStream {
     client: Client,
     subject: Subject,
-    /// Whether the output of a group's runs is wanted too.
+    /// Whether the output of a group's runs, or of a pipeline's steps, is wanted too.
     output: bool,
     cursor: Option<String>,
     /// `None` when the daemon had nothing to give.
@@ -50,12 +50,13 @@ pub(super) struct EventStream {
     lines: Lines,
     /// Since when no event has come, once the connection broke, and how long to wait before the next try.
     broken: Option<(Instant, Duration)>,
-    /// The last event of a group whose runs' output may still be on its way: the two have no order.
+    /// The last event, as far as it may not be the last: output of a group's runs may still be on its way, and a
+    /// pipeline that ended may have been retried.
     ending: Option<Ending>,
 }
 
 impl EventStream {
-    /// The stream of a run or group that was started before, after `cursor`.
+    /// The stream of something that was started before, after `cursor`.
     pub(super) async fn follow(
         client: Client,
         subject: Subject,
@@ -122,6 +123,13 @@ impl EventStream {
             let (event, cursor) = parse(line)?;
             let ending = match &event {
                 Event::Ended(ending) => Some((**ending).clone()),
+                Event::Pipeline(record) if record.state.is_ended() => {
+                    Some(Ending::Pipeline(record.clone()))
+                }
+                Event::Pipeline(_) => {
+                    self.ending = None;
+                    None
+                }
                 _ => None,
             };
             each(line, event)?;
@@ -130,7 +138,7 @@ impl EventStream {
                 self.broken = None;
             }
             match ending {
-                Some(ending) if self.output => self.ending = Some(ending),
+                Some(ending) if self.ends_with_connection() => self.ending = Some(ending),
                 Some(ending) => return Ok(Some(ending)),
                 None => {}
             }
@@ -170,6 +178,11 @@ impl EventStream {
         Err(self.given_up(ClientError::Unreachable(last)))
     }
 
+    /// Whether only the end of the connection says that nothing more comes.
+    fn ends_with_connection(&self) -> bool {
+        self.output || matches!(self.subject, Subject::Pipeline(_))
+    }
+
     async fn open(&self, at: &Client, deadline: Instant) -> Result<Option<Response>, ClientError> {
         let opening = at.follow(self.subject, self.cursor.as_deref(), self.output);
         let silent = |_| ClientError::Unreachable(Failure::daemon("it does not answer"));
@@ -180,8 +193,10 @@ impl EventStream {
     /// How it ended, by its record: for when the stream has nothing more to say.
     pub(super) async fn recorded_ending(&self) -> Result<Ending, Failure> {
         let answer = self.client.get(&self.subject.path()).await?;
-        if let Subject::Group(_) = self.subject {
-            return Ok(Ending::Summary(answer.parse()?));
+        match self.subject {
+            Subject::Group(_) => return Ok(Ending::Summary(answer.parse()?)),
+            Subject::Pipeline(_) => return Ok(Ending::Pipeline(answer.parse()?)),
+            Subject::Run(_) => {}
         }
         match RunEvent::of_end(&answer.parse::<RunRecord>()?) {
             RunEvent::Complete(complete) => Ok(Ending::Complete(Box::new(complete))),
@@ -197,9 +212,9 @@ impl EventStream {
             .as_ref()
             .map(|cursor| format!(" --from {cursor}"));
         let from = from.unwrap_or_default();
-        let (noun, words) = (self.subject.noun(), self.subject.words());
+        let (noun, command) = (self.subject.noun(), self.subject.follow_command());
         Failure::daemon(format!("lost the {noun}'s stream: {failure}")).help(format!(
-            "the {noun} may still go on; see the rest with `branchyard follow {words}{from}`"
+            "the {noun} may still go on; see the rest with `{command}{from}`"
         ))
     }
 }
