@@ -38,6 +38,8 @@ it is about.";
 const FOR_WRITERS: &str = "\
 \n\nTo change code, begin with `git_clone`: it gives your task a branch and a workspace of its own, and the path of its \
 files. Commit and publish with `git_push`, which takes in what others pushed; the prompt `wrap_up` lists what is left to do.";
+const FOR_PIPELINES: &str = "\
+\n\n`pipeline_run` runs a workflow file of a commit in worktrees of its own; `pipeline_wait` waits for its end.";
 const FOR_READERS: &str = "\n\nNothing can be changed with these tools.";
 const FOR_OPERATORS: &str = "\
 \n\n`findings` tells what is amiss on disk, `reap` makes room, `salvage` has work that was saved before something \
@@ -110,6 +112,9 @@ fn instructions(scope: &ToolScope) -> String {
         text.push_str(FOR_READERS);
     } else if scope.has(Toolset::GitWrite) {
         text.push_str(FOR_WRITERS);
+    }
+    if scope.has(Toolset::Pipelines) && !scope.is_read_only() {
+        text.push_str(FOR_PIPELINES);
     }
     if scope.has(Toolset::Ops) {
         text.push_str(FOR_OPERATORS);

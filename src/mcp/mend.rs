@@ -1,7 +1,10 @@
 //! What to do about a problem, in the words of this face. What comes with it speaks of addresses and
 //! commands, which an agent may not have.
 
-const BY_TOOL: [(&str, &str); 16] = [
+const MEND_WORKFLOW: &str =
+    "mend the file at the lines that are named, commit it, and call `pipeline_run` again";
+
+const BY_TOOL: [(&str, &str); 23] = [
     (
         "repo_not_found",
         "`list` names the repos; `repos` (toolset admin) registers one",
@@ -21,7 +24,7 @@ const BY_TOOL: [(&str, &str); 16] = [
     ),
     (
         "file_not_found",
-        "`ls` lists the files of a workspace, `salvage` with action show those of a salvage",
+        "`ls` lists the files of a workspace, `salvage` with action show those of a salvage, `artifacts` those of an artifact",
     ),
     (
         "salvage_not_found",
@@ -49,7 +52,29 @@ const BY_TOOL: [(&str, &str); 16] = [
     ),
     ("group_not_found", "`runs` names the group of each run"),
     ("run_not_found", "`runs` lists them"),
-    ("not_ended", "wait for it with `run_wait`"),
+    (
+        "not_ended",
+        "wait for a run with `run_wait`, for a pipeline with `pipeline_wait`",
+    ),
+    (
+        "pipeline_not_found",
+        "`pipelines` with repo lists them; old ones go after a time",
+    ),
+    (
+        "job_not_found",
+        "`pipelines` with pipeline_id names the jobs",
+    ),
+    (
+        "nothing_to_retry",
+        "name the jobs that are to run again; `pipelines` with pipeline_id has them",
+    ),
+    (
+        "artifact_not_found",
+        "`artifacts` with pipeline_id lists those of a pipeline; old ones go after a time",
+    ),
+    ("workflow_invalid", MEND_WORKFLOW),
+    ("action_not_supported", MEND_WORKFLOW),
+    ("unsafe_interpolation", MEND_WORKFLOW),
     (
         "disk_full",
         "`reap` (toolset ops) makes room, and so does `workspace` with action remove; then call again",

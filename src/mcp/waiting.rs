@@ -19,7 +19,7 @@ use branchyard_model::{Event, Phase, Problem, RunId, RunRecord, RunState, Status
 use branchyard_runs::Live;
 
 /// Between two notices of progress, however much happens.
-const NOT_OFTENER_THAN: Duration = Duration::from_secs(1);
+pub(super) const NOT_OFTENER_THAN: Duration = Duration::from_secs(1);
 /// What is shown of a line of output.
 const SHOWN_CHARS: usize = 200;
 
@@ -40,6 +40,11 @@ enum WrittenWait {
 }
 
 impl Wait {
+    /// When it is over.
+    pub(super) fn end(self, since: Instant) -> Instant {
+        since + self.0.unwrap_or(LONGEST)
+    }
+
     /// As long as it says, or else this long.
     #[must_use]
     pub(super) fn or(self, usual: Duration) -> Self {
@@ -103,15 +108,13 @@ pub(super) async fn until_ended(
     until: Until,
 ) -> Result<RunRecord, Problem> {
     if let Some(live) = runs::live_run(call.app(), id)? {
-        // The wait itself may be dropped, where a client is gone.
-        let mut leaving = Leaving {
-            call,
-            id,
-            cancels: on_cancel == OnCancel::Cancel,
-        };
+        let mut leaving = Leaving::new(on_cancel, || {
+            let cancelled = runs::cancel_run(call.app(), id, false);
+            cancelled.map(drop)
+        });
         tokio::select! {
-            () = until.reached(&live) => leaving.cancels = false,
-            () = tokio::time::sleep_until(wait.end(since)) => leaving.cancels = false,
+            () = until.reached(&live) => leaving.stay(),
+            () = tokio::time::sleep_until(wait.end(since)) => leaving.stay(),
             () = call.cancelled().cancelled() => {}
             never = tell(call, &live) => match never {},
         }
@@ -119,19 +122,25 @@ pub(super) async fn until_ended(
     runs::get(call.app(), id)
 }
 
-struct Leaving<'a> {
-    call: &'a Call,
-    id: RunId,
-    cancels: bool,
+/// What becomes of something when its client takes back the request that waits for it. The wait itself may be dropped,
+/// where a client is gone.
+pub(super) struct Leaving<F: FnOnce() -> Result<(), Problem>>(Option<F>);
+
+impl<F: FnOnce() -> Result<(), Problem>> Leaving<F> {
+    pub(super) fn new(on_cancel: OnCancel, cancel: F) -> Self {
+        Self((on_cancel == OnCancel::Cancel).then_some(cancel))
+    }
+
+    /// The wait is over, and the client is there.
+    pub(super) fn stay(&mut self) {
+        self.0 = None;
+    }
 }
 
-impl Drop for Leaving<'_> {
+impl<F: FnOnce() -> Result<(), Problem>> Drop for Leaving<F> {
     fn drop(&mut self) {
-        if self.cancels {
-            let call = self.call;
-            if let Err(problem) = runs::cancel_run(call.app(), self.id, false) {
-                tracing::warn!(run = %self.id, error = %problem, "a run is not cancelled with its request");
-            }
+        if let Some(Err(problem)) = self.0.take().map(|cancel| cancel()) {
+            tracing::warn!(error = %problem, "what was asked for is not cancelled with its request");
         }
     }
 }

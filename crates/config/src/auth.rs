@@ -165,11 +165,18 @@ fn known_roles() -> BTreeMap<String, Role> {
             R::GitWrite,
             R::CodeRun,
         ],
-        &[T::Yard, T::Build, T::GitRead, T::GitWrite, T::Code],
+        &[
+            T::Yard,
+            T::Build,
+            T::GitRead,
+            T::GitWrite,
+            T::Code,
+            T::Pipelines,
+        ],
     );
     let ops = Role::new(
         &[R::RepoRead, R::BuildRun, R::GitRead, R::Ops],
-        &[T::Yard, T::Build, T::GitRead, T::Ops],
+        &[T::Yard, T::Build, T::GitRead, T::Pipelines, T::Ops],
     );
     let admin = Role::new(&R::ALL, &T::ALL);
     let ui = Role::new(&[R::RepoRead, R::GitRead], &[T::Yard, T::GitRead]);

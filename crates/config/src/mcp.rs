@@ -30,17 +30,19 @@ pub enum Toolset {
     GitRead,
     GitWrite,
     Code,
+    Pipelines,
     Ops,
     Admin,
 }
 
 impl Toolset {
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Yard,
         Self::Build,
         Self::GitRead,
         Self::GitWrite,
         Self::Code,
+        Self::Pipelines,
         Self::Ops,
         Self::Admin,
     ];
@@ -54,6 +56,7 @@ impl Toolset {
             Self::GitRead => "git_read",
             Self::GitWrite => "git_write",
             Self::Code => "code",
+            Self::Pipelines => "pipelines",
             Self::Ops => "ops",
             Self::Admin => "admin",
         }

@@ -3,6 +3,7 @@
 mod action;
 mod admin;
 mod agents;
+mod artifacts;
 mod audit;
 mod bisect;
 mod build;
@@ -16,6 +17,8 @@ mod list;
 mod log;
 mod machine;
 mod ops;
+mod pipeline_run;
+mod pipelines;
 mod read_file;
 mod runs;
 mod salvage;
@@ -36,6 +39,9 @@ pub(super) fn all() -> Vec<Tool> {
         vec![bisect::tool()],
         runs::tools(),
         log::tools(),
+        vec![pipelines::tool()],
+        pipeline_run::tools(),
+        vec![artifacts::tool()],
         git::tools(),
         verbs::tools(),
         vec![git_list::tool()],
@@ -204,7 +210,7 @@ mod tests {
                 .len()
         };
         for (role, most_tokens, most_bytes) in
-            [(None, 3_500, 30_000), (Some("dev"), 13_000, 150_000)]
+            [(None, 3_500, 30_000), (Some("dev"), 14_500, 150_000)]
         {
             let scope = scope(role);
             let tools = all();
