@@ -50,11 +50,6 @@ impl Wait {
     pub(super) fn or(self, usual: Duration) -> Self {
         Self(self.0.or(Some(usual)))
     }
-
-    /// When it is over that began then.
-    pub(super) fn end(self, began: Instant) -> Instant {
-        began + self.0.unwrap_or(LONGEST)
-    }
 }
 
 impl TryFrom<WrittenWait> for Wait {

@@ -1,5 +1,7 @@
 //! The `branchyard` command itself, as a shell starts it: the real binary against a real daemon.
 
+mod agent_platform;
+mod artifacts;
 mod audit;
 mod daemon;
 mod files;
@@ -8,6 +10,7 @@ mod json;
 mod look;
 mod mcp;
 mod offline;
+mod pipeline_runs;
 mod pipelines;
 mod reap;
 mod restart;

@@ -14,6 +14,7 @@ mod memory;
 mod offered;
 mod ops;
 mod patient;
+mod pipelines;
 mod prompts;
 mod resources;
 mod restarts;

@@ -22,12 +22,19 @@ const ROLES: [(&str, &[&str], &[&str]); 5] = [
             "git:write",
             "code:run",
         ],
-        &["yard", "build", "git_read", "git_write", "code"],
+        &[
+            "yard",
+            "build",
+            "git_read",
+            "git_write",
+            "code",
+            "pipelines",
+        ],
     ),
     (
         "ops",
         &["repo:read", "build:run", "git:read", "ops"],
-        &["yard", "build", "git_read", "ops"],
+        &["yard", "build", "git_read", "pipelines", "ops"],
     ),
     (
         "admin",
@@ -46,6 +53,7 @@ const ROLES: [(&str, &[&str], &[&str]); 5] = [
             "git_read",
             "git_write",
             "code",
+            "pipelines",
             "ops",
             "admin",
         ],
@@ -153,13 +161,26 @@ impl Holder {
 struct There {
     run: String,
     group: String,
+    pipeline: String,
     salvage: String,
 }
+
+/// A job that leaves an artifact behind.
+const WORKFLOW: &str = "\
+on: workflow_dispatch
+jobs:
+  build:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/upload-artifact@v4
+        with: {name: log, path: name.txt}
+";
 
 /// A yard with two repos, a branch of one's own and one of others', and a holder of each role, with and
 /// without bounds.
 async fn cast() -> (Yard, Vec<Holder>) {
     let mut yard = Yard::asleep(Options::default());
+    yard.origin.workflow("ci.yml", WORKFLOW);
     for branch in ["mine-1", "theirs"] {
         yard.origin.branch(branch);
     }
@@ -204,9 +225,19 @@ impl There {
         let group = group["group_id"].as_str().unwrap();
         yard.get_json(&format!("/api/groups/{group}?wait=50s"))
             .await;
+        let pipelines = format!("/api/repos/{repo}/pipelines");
+        let pipeline = yard
+            .post_json(&pipelines, json!({ "branch": branch }))
+            .await;
+        let path = format!(
+            "/api/pipelines/{}?wait=50s",
+            pipeline["pipeline_id"].as_str().unwrap()
+        );
+        assert_eq!(yard.get_json(&path).await["state"], "succeeded");
         Self {
             run: run["run_id"].as_str().unwrap().to_owned(),
             group: group.to_owned(),
+            pipeline: pipeline["pipeline_id"].as_str().unwrap().to_owned(),
             salvage: saved(yard, place).await,
         }
     }
@@ -219,6 +250,9 @@ impl There {
             ("{agent}", place.agent()),
             ("{run}", &self.run),
             ("{group}", &self.group),
+            ("{pipeline}", &self.pipeline),
+            ("{job}", "build"),
+            ("{name}", "log"),
             ("{salvage}", &self.salvage),
         ]
         .into_iter()

@@ -7,7 +7,7 @@ use tokio::io::AsyncReadExt;
 use tokio::process::Command;
 
 use super::{PROGRAM, command};
-use crate::support::{PATIENCE, Yard};
+use crate::support::{Options, PATIENCE, Yard};
 
 /// The command on a terminal of its own; `None` where there is no `script`.
 fn on_terminal(yard: &Yard, args: &[&str]) -> Option<Command> {
@@ -88,6 +88,48 @@ async fn a_terminal_shows_progress_and_a_summary() {
         "{waiting:?}"
     );
     assert_eq!(second.wait().await.unwrap().code(), Some(2));
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_terminal_shows_the_jobs_of_a_pipeline_as_they_go() {
+    let mut yard = Yard::asleep(Options::default());
+    let open = yard.dir.path().join("open");
+    let workflow = format!(
+        "\
+on: workflow_dispatch
+jobs:
+  build:
+    runs-on: ubuntu-latest
+    steps: [{{name: \"hold \\e]0;title\\a\", run: 'until [ -e {open:?} ]; do sleep 0.02; done'}}]
+  ship:
+    needs: build
+    runs-on: ubuntu-latest
+    steps: [{{run: exit 4}}]
+"
+    );
+    yard.origin.workflow("ci.yml", &workflow);
+    yard.start().await;
+    let Some(mut run) = on_terminal(&yard, &["pipeline", "run", "demo", "main"]) else {
+        return yard.stop().await;
+    };
+    let mut run = run.spawn().unwrap();
+    let (mut out, mut text) = (run.stdout.take().unwrap(), String::new());
+    shown(&mut out, &mut text, Some("step 1/1: hold")).await;
+    shown(&mut out, &mut text, Some("after build")).await;
+    shown(&mut out, &mut text, Some("0 of 2 jobs ended")).await;
+    std::fs::write(open, "").unwrap();
+    shown(&mut out, &mut text, None).await;
+    assert!(!text.contains("\u{1b}]0;"), "no title is set: {text:?}");
+    for line in ["✓ build: succeeded in ", "✗ ship: failed in "] {
+        assert!(text.contains(line), "no {line:?} in {text:?}");
+    }
+    let summary = "failed in ";
+    assert!(
+        text.rsplit("\r\n").nth(1).unwrap().contains(summary),
+        "{text:?}"
+    );
+    assert_eq!(run.wait().await.unwrap().code(), Some(4));
     yard.stop().await;
 }
 

@@ -6,6 +6,18 @@ use serde_json::{Value, json};
 
 use crate::support::{Agent, Options, Yard};
 
+/// A job that leaves an artifact behind, and fails.
+const WORKFLOW: &str = "\
+on: workflow_dispatch
+jobs:
+  build:
+    runs-on: ubuntu-latest
+    steps:
+      - uses: actions/upload-artifact@v4
+        with: {name: log, path: name.txt}
+      - run: 'echo src/a.c:3:5: error: no such thing; exit 3'
+";
+
 /// Where `value` is not as `schema` says, for as much of JSON Schema as ours use.
 fn mismatch(schema: &Value, value: &Value, at: &str) -> Option<String> {
     let fails = |what: String| Some(format!("{at}: {what}: {value}"));
@@ -60,11 +72,12 @@ fn mismatch(schema: &Value, value: &Value, at: &str) -> Option<String> {
 
 #[tokio::test]
 async fn what_every_tool_gives_fits_its_schema() {
-    let mut yard = Yard::with(Options {
+    let mut yard = Yard::asleep(Options {
         tables: "[code]\nwithout_sandbox = true\n".to_owned(),
         ..Options::default()
-    })
-    .await;
+    });
+    yard.origin.workflow("ci.yml", WORKFLOW);
+    yard.start().await;
     let agent = Agent::with(&yard, &[("branchyard-toolsets", "all")]);
     let listed = agent.request("tools/list", json!({})).await.unwrap();
     let schemas: HashMap<_, _> = listed["tools"]
@@ -117,6 +130,22 @@ async fn what_every_tool_gives_fits_its_schema() {
         main(json!({ "pattern": "who", "context": 2, "limit": 1 })),
     )
     .await;
+    let pipeline = check("pipeline_run", main(json!({}))).await;
+    assert_eq!(pipeline["failures"][0]["exit_code"], 3, "{pipeline}");
+    let of = |mut arguments: Value| {
+        arguments["pipeline_id"] = pipeline["pipeline_id"].clone();
+        arguments
+    };
+    check("pipeline_wait", of(json!({}))).await;
+    check("pipelines", json!({ "repo": "demo" })).await;
+    check("pipelines", of(json!({}))).await;
+    check("pipeline_control", of(json!({ "action": "retry" }))).await;
+    check("pipeline_control", of(json!({ "action": "cancel" }))).await;
+    check("artifacts", of(json!({ "action": "list" }))).await;
+    let log = json!({ "action": "show", "name": "log" });
+    check("artifacts", of(log)).await;
+    let log = json!({ "action": "read", "name": "log", "path": "name.txt" });
+    check("artifacts", of(log)).await;
     std::fs::write(yard.workspace("main").join("name.txt"), "mine\n").unwrap();
     let gone = check(
         "workspace",

@@ -41,6 +41,13 @@ const ROWS: &[Row] = &[
     ("make",        "build",     "build:run", Branch,      r#"{"repo":"{repo}","branch":"{branch}","wait":0}"#),
     ("task",        "build",     "build:run", Branch,      r#"{"repo":"{repo}","branch":"{branch}","task":"none"}"#),
     ("test",        "build",     "build:run", Branch,      r#"{"repo":"{repo}","branch":"{branch}","task":"none"}"#),
+    ("pipelines",   "pipelines", "repo:read", Repo,        r#"{"repo":"{repo}"}"#),
+    ("pipelines",   "pipelines", "repo:read", Branch,      r#"{"pipeline_id":"{pipeline}"}"#),
+    ("pipeline_run", "pipelines", "build:run", Branch,     r#"{"repo":"{repo}","branch":"{branch}","file":"none.yml"}"#),
+    ("pipeline_wait", "pipelines", "repo:read", Branch,    r#"{"pipeline_id":"{pipeline}"}"#),
+    ("pipeline_control", "pipelines", "build:run", Branch, r#"{"pipeline_id":"{pipeline}","action":"cancel"}"#),
+    ("artifacts",   "pipelines", "repo:read", Branch,      r#"{"action":"list","pipeline_id":"{pipeline}"}"#),
+    ("artifacts",   "pipelines", "repo:read", Branch,      r#"{"action":"show","repo":"{repo}","branch":"{branch}","name":"{name}"}"#),
     ("exec",        "code",      "code:run",  Branch,      r#"{"repo":"{repo}","branch":"{branch}","argv":["true"],"wait":0}"#),
     ("execute_code", "code",     "code:run",  Branch,      r#"{"repo":"{repo}","branch":"{branch}","language":"shell","code":"true","wait":0}"#),
     ("install_dependencies", "code", "code:run", Branch,   r#"{"repo":"{repo}","branch":"{branch}","packages":["-x"]}"#),
@@ -187,7 +194,7 @@ async fn call(agent: &Agent, name: &str, given: &Value) -> (Verdict, String) {
             Verdict::Unseen
         }
         "out_of_bounds" => Verdict::OutOfBounds,
-        "run_not_found" | "salvage_not_found" => Verdict::Unseen,
+        "run_not_found" | "pipeline_not_found" | "salvage_not_found" => Verdict::Unseen,
         _ => Verdict::Allowed,
     };
     (verdict, text)

@@ -67,6 +67,14 @@ impl Origin {
         ]);
     }
 
+    /// Commits a workflow file, and pushes it to `main`; the commit's id.
+    pub fn workflow(&self, name: &str, text: &str) -> String {
+        self.write(&format!(".branchyard/workflows/{name}"), text);
+        let commit = self.commit(name);
+        self.push("main");
+        commit
+    }
+
     pub fn delete(&self, branch: &str) {
         self.git(&[
             "push",
