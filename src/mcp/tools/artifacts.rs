@@ -1,4 +1,4 @@
-//! What jobs of pipelines left behind: listed, shown, read.
+//! What jobs of pipelines and runs left behind: listed, shown, read.
 
 use std::fmt::Write;
 use std::io::{Read, Seek, SeekFrom};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::action::{needed, only_for};
 use super::excerpt::{ByteCursor, Excerpt, ExcerptSource};
-use crate::app::pipelines;
+use crate::app::artifacts;
 use crate::mcp::call::Call;
 use crate::mcp::page::{Paged, paged};
 use crate::mcp::reply::{CONTENT, Reply, fitted_items};
@@ -17,15 +17,15 @@ use crate::mcp::tool::{Tool, ToolEntry};
 use branchyard_artifacts::{ArtifactFile, ArtifactSet, SetOwner};
 use branchyard_config::Toolset;
 use branchyard_git::verbs::Effect;
-use branchyard_model::{BranchName, ErrorKind, PipelineId, Problem, RepoName, Scope};
+use branchyard_model::{BranchName, ErrorKind, PipelineId, Problem, RepoName, RunId, Scope};
 
 pub(super) fn tool() -> Tool {
     Tool::new::<ArtifactsArgs, Paged<Answer>, _>(
         &ToolEntry {
             name: "artifacts",
             title: "Look at artifacts",
-            description: "Lists the artifacts of a pipeline, shows the files of one, or reads one of them: of a pipeline by \
-                pipeline_id, or, by repo and branch, of the newest pipeline that succeeded and has one of that name. A \
+            description: "Lists the artifacts of a pipeline or a run, shows the files of one, or reads one of them: by pipeline_id \
+                or run_id, or, by repo and branch, of the newest pipeline that succeeded and has one of that name. A \
                 long file is cut by lines: go on with next_cursor.",
             set: Toolset::Pipelines,
             right: Scope::RepoRead,
@@ -38,9 +38,11 @@ pub(super) fn tool() -> Tool {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ArtifactsArgs {
-    /// list needs pipeline_id. show needs name too, or repo and name; read needs path besides.
+    /// list needs pipeline_id or run_id. show needs name too, or repo and name; read needs path besides.
     action: ArtifactsAction,
     pipeline_id: Option<PipelineId>,
+    /// In place of pipeline_id.
+    run_id: Option<RunId>,
     /// In place of pipeline_id.
     repo: Option<RepoName>,
     /// With repo: the branch, if not the default branch.
@@ -61,9 +63,12 @@ enum ArtifactsAction {
     Read,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 struct Answer {
-    pipeline_id: PipelineId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pipeline_id: Option<PipelineId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_id: Option<RunId>,
     /// By name; the one that was asked for.
     artifacts: Vec<ListedArtifact>,
     /// The files of the one that was asked for.
@@ -98,76 +103,69 @@ async fn artifacts(call: Call, asked: ArtifactsArgs) -> Result<Reply, Problem> {
     let cursor = asked.cursor.as_deref();
     match action {
         ArtifactsAction::List => {
-            let id = needed("pipeline_id", asked.pipeline_id, "list")?;
-            list(&call, id, cursor).await
+            let of = needed("pipeline_id", owner(&asked)?, "list")?;
+            list(&call, of, cursor).await
         }
         ArtifactsAction::Show => {
-            let (id, set) = found(&call, &asked).await?;
-            show(&call, id, &set, cursor)
+            let set = found(&call, &asked).await?;
+            show(&call, &set, cursor)
         }
         ArtifactsAction::Read => {
             let path = needed("path", asked.path.as_deref(), "read")?;
-            let (id, set) = found(&call, &asked).await?;
-            read(&call, id, &set, (path, cursor)).await
+            let set = found(&call, &asked).await?;
+            read(&call, &set, (path, cursor)).await
         }
     }
 }
 
-/// The artifact that is meant, and whose it is.
-async fn found(call: &Call, asked: &ArtifactsArgs) -> Result<(PipelineId, ArtifactSet), Problem> {
+/// Whose artifacts are meant, where that is said by an id.
+fn owner(asked: &ArtifactsArgs) -> Result<Option<SetOwner>, Problem> {
+    match (asked.pipeline_id, asked.run_id) {
+        (Some(_), Some(_)) => Err(Problem::unprocessable(
+            "run_id",
+            "give either pipeline_id or run_id",
+        )),
+        (pipeline, run) => Ok(pipeline.map(SetOwner::from).or(run.map(SetOwner::from))),
+    }
+}
+
+/// The artifact that is meant.
+async fn found(call: &Call, asked: &ArtifactsArgs) -> Result<ArtifactSet, Problem> {
     let name = asked.name.clone();
     let name = name.ok_or_else(|| Problem::unprocessable("name", "no artifact is named"))?;
-    match (asked.pipeline_id, &asked.repo) {
-        (Some(id), None) if asked.branch.is_none() => {
-            let asking = pipelines::ask(call.app(), id, move |all| all.artifact(id, &name));
-            Ok((id, call.in_time(asking).await?))
+    match (owner(asked)?, &asked.repo) {
+        (Some(of), None) if asked.branch.is_none() => {
+            let asking = artifacts::ask(call.app(), of, move |all| all.artifact(of, &name));
+            call.in_time(asking).await
         }
         (None, Some(repo)) => {
-            let asking = pipelines::latest_artifact(call.app(), repo, asked.branch.clone(), &name);
-            let set = call.in_time(asking).await?;
-            match set.owner {
-                SetOwner::Pipeline(id) => Ok((id, set)),
-                SetOwner::Run(_) => {
-                    let detail = "the artifact is of no pipeline";
-                    Err(Problem::new(
-                        ErrorKind::Internal,
-                        "artifact_of_no_pipeline",
-                        detail,
-                    ))
-                }
-            }
+            let asking = artifacts::latest(call.app(), repo, asked.branch.clone(), &name);
+            call.in_time(asking).await
         }
         _ => Err(Problem::unprocessable(
             "pipeline_id",
-            "give either pipeline_id, or repo and perhaps branch",
+            "give either pipeline_id, or run_id, or repo and perhaps branch",
         )),
     }
 }
 
-async fn list(call: &Call, id: PipelineId, cursor: Option<&str>) -> Result<Reply, Problem> {
-    let asking = pipelines::ask(call.app(), id, move |all| all.artifacts(id));
+async fn list(call: &Call, of: SetOwner, cursor: Option<&str>) -> Result<Reply, Problem> {
+    let asking = artifacts::ask(call.app(), of, move |all| all.artifacts(of));
     let sets = call.in_time(asking).await?;
     paged(&sets, cursor, |page| {
         let answer = Answer {
-            pipeline_id: id,
             artifacts: page.shown.iter().map(ListedArtifact::of).collect(),
-            files: None,
-            file: None,
+            ..Answer::of(of)
         };
         let mut text: String = answer.artifacts.iter().map(ListedArtifact::line).collect();
         if sets.is_empty() {
-            text.push_str("the pipeline has no artifacts");
+            text.push_str("there are no artifacts");
         }
         page.reply(call, &answer, text, false)
     })
 }
 
-fn show(
-    call: &Call,
-    id: PipelineId,
-    set: &ArtifactSet,
-    cursor: Option<&str>,
-) -> Result<Reply, Problem> {
+fn show(call: &Call, set: &ArtifactSet, cursor: Option<&str>) -> Result<Reply, Problem> {
     paged(&set.files, cursor, |page| {
         let artifact = ListedArtifact::of(set);
         let mut text = artifact.line();
@@ -175,10 +173,9 @@ fn show(
             let _ = writeln!(text, "{} {}", file.size, file.path);
         }
         let answer = Answer {
-            pipeline_id: id,
             artifacts: vec![artifact],
             files: Some(page.shown.to_vec()),
-            file: None,
+            ..Answer::of(set.owner)
         };
         page.reply(call, &answer, text, false)
     })
@@ -186,15 +183,14 @@ fn show(
 
 async fn read(
     call: &Call,
-    id: PipelineId,
     set: &ArtifactSet,
     (path, cursor): (&str, Option<&str>),
 ) -> Result<Reply, Problem> {
     let cursor = cursor.map(ByteCursor::read).transpose()?;
-    let (name, wanted) = (set.name.clone(), path.to_owned());
+    let (of, name, wanted) = (set.owner, set.name.clone(), path.to_owned());
     let from = cursor.map_or(0, |cursor| cursor.byte);
-    let reading = pipelines::ask(call.app(), id, move |all| {
-        let (file, mut content) = all.artifact_file(id, &name, &wanted)?;
+    let reading = artifacts::ask(call.app(), of, move |all| {
+        let (file, mut content) = all.artifact_file(of, &name, &wanted)?;
         let mut bytes = Vec::new();
         let start = from.min(file.size);
         let seek = content.seek(SeekFrom::Start(start));
@@ -220,13 +216,23 @@ async fn read(
         let text = excerpt.told(call.is_text_alone());
         let next_cursor = excerpt.next_cursor().map(str::to_owned);
         let answer = Answer {
-            pipeline_id: id,
             artifacts: vec![ListedArtifact::of(set)],
-            files: None,
             file: Some(excerpt),
+            ..Answer::of(of)
         };
         call.reply(&Paged::new(answer, next_cursor), text)
     })
+}
+
+impl Answer {
+    fn of(owner: SetOwner) -> Self {
+        let mut answer = Self::default();
+        match owner {
+            SetOwner::Pipeline(id) => answer.pipeline_id = Some(id),
+            SetOwner::Run(id) => answer.run_id = Some(id),
+        }
+        answer
+    }
 }
 
 impl ListedArtifact {
