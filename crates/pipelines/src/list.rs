@@ -13,6 +13,7 @@ pub(crate) struct PipelineEntry {
     pub(crate) branch: BranchName,
     pub(crate) commit: CommitId,
     pub(crate) file: String,
+    /// As it was last noted: of one that is live, that may be another by now.
     pub(crate) state: PipelineState,
 }
 
@@ -41,15 +42,16 @@ impl PipelineEntry {
 }
 
 impl PipelineFilter {
-    fn takes(&self, entry: &PipelineEntry) -> bool {
+    /// `state` is that of the pipeline now.
+    fn takes(&self, entry: &PipelineEntry, state: impl FnOnce() -> PipelineState) -> bool {
         let is_file = |file: &String| {
             let name = entry.file.rsplit('/').next();
             *file == entry.file || name == Some(file)
         };
         self.branch.as_ref().is_none_or(|it| *it == entry.branch)
             && self.commit.as_ref().is_none_or(|it| *it == entry.commit)
-            && self.state.is_none_or(|it| it == entry.state)
             && self.file.as_ref().is_none_or(is_file)
+            && self.state.is_none_or(|it| it == state())
     }
 }
 
@@ -66,9 +68,13 @@ impl Pipelines {
         let mut ids: Vec<_> = {
             let known = self.inner().known.read();
             let wanted = known.iter().rev().filter(|(id, entry)| {
+                let state = || {
+                    let live = self.live(**id);
+                    live.map_or(entry.state, |live| live.look(|record| record.state))
+                };
                 entry.repo == *repo
                     && filter.before.is_none_or(|before| **id < before)
-                    && filter.takes(entry)
+                    && filter.takes(entry, state)
                     && is_seen(&entry.branch)
             });
             wanted.map(|(id, _)| *id).take(limit + 1).collect()
