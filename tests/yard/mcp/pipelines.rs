@@ -107,6 +107,7 @@ on: workflow_dispatch
 jobs:
   wait:
     runs-on: ubuntu-latest
+    reuse: false
     steps: [{name: sit, run: 'until [ -e {dir}/open ]; do sleep 0.02; done'}]
 ";
 
@@ -148,7 +149,7 @@ async fn a_pipeline_goes_on_without_its_caller_until_it_is_waited_for_or_cancell
     let audit = admin
         .call("audit", json!({ "action": "pipeline.cancel" }))
         .await;
-    let entry = &audit["entries"][0];
+    let entry = &audit["records"][0];
     assert_eq!(
         (&entry["run"], &entry["repo"], &entry["branch"]),
         (&begun["pipeline_id"], &json!("demo"), &json!("main")),
