@@ -28,6 +28,8 @@ pub struct LivePipeline {
     viewers: Viewers,
     plan: RwLock<Arc<FrozenPlan>>,
     record: watch::Sender<PipelineRecord>,
+    /// Held while the record is written: jobs change it at the same time, and an older one must not replace a newer one.
+    saving: Mutex<()>,
     journal: Mutex<Writer>,
     extent: watch::Receiver<Extent>,
     /// The daemon leaves, and the next one goes on with it.
@@ -56,6 +58,7 @@ impl LivePipeline {
             viewers: parts.viewers,
             plan: RwLock::new(Arc::new(parts.plan)),
             record: watch::channel(record).0,
+            saving: Mutex::default(),
             journal: Mutex::new(journal),
             extent,
             leaving: parts.leaving,
@@ -157,6 +160,7 @@ impl LivePipeline {
     }
 
     pub(crate) fn save(&self) -> io::Result<()> {
+        let _one_at_a_time = self.saving.lock();
         let record = self.record();
         self.margin.spend(|| self.disk.save(&record))
     }
@@ -169,6 +173,7 @@ impl LivePipeline {
             self.margin.spend(|| journal.event(&event))?;
         }
         crash_point("pipeline-told");
+        let _one_at_a_time = self.saving.lock();
         self.margin.spend(|| self.disk.save(record))?;
         journal.close();
         self.record.send_replace(record.clone());
