@@ -88,7 +88,7 @@ async fn a_command_of_ones_own_needs_its_right_and_a_task_does_not() {
     let mut yard = asleep("tasks = { check = [\"grep\", \"-q\"] }");
     let ids = made(&yard.origin, &line(6, 3));
     yard.start().await;
-    let made = json!({"name": "ops", "role": "ops", "expires_in": "1h"});
+    let made = json!({"name": "ops", "role": "ops"});
     let token = yard.token(made).await;
     let ask = async |body: Value| {
         let url = format!("{}{PATH}", yard.url);

@@ -29,7 +29,7 @@ fn found_by_git(yard: &Yard, which: usize, good: &str) -> String {
     let clone = yard.dir.path().join(format!("clone-{which}"));
     let (from, to) = (yard.origin.url(), clone.display().to_string());
     git(yard.dir.path(), &["clone", "-q", &from, &to]);
-    git(&clone, &["bisect", "start", "-q", "main", good]);
+    git(&clone, &["bisect", "start", "main", good]);
     let script = format!("grep -q '^{which} good' state");
     git(&clone, &["bisect", "run", "sh", "-c", &script]);
     git(&clone, &["rev-parse", "refs/bisect/bad"])

@@ -49,13 +49,13 @@ async fn ends_that_are_not_as_they_were_said_to_be_stop_it() {
     for (argv, code, field) in [
         (json!(["false"]), "good_is_bad", "good"),
         (json!(["true"]), "bad_is_good", "bad"),
-        // There is no such program.
-        (json!(["no-such-program"]), "good_is_bad", "good"),
+        // There is no such program: that says nothing of a commit.
+        (json!(["no-such-program"]), "no_verdict", ""),
     ] {
         let record = bisected(&yard, json!({"good": ids[0], "argv": argv})).await;
         assert_eq!(record["state"], "failed", "{record:#}");
         assert_eq!(record["error"]["code"], code, "{record:#}");
-        assert_eq!(record["error"]["field"], field);
+        assert_eq!(record["error"]["field"].as_str().unwrap_or_default(), field);
         // Nothing more is tested.
         assert_eq!(record["bisect"]["rounds"], 1);
     }
@@ -154,6 +154,5 @@ async fn a_lost_run_is_no_verdict() {
     let record = ended(&yard, &id).await;
     assert_eq!(record["error"]["code"], "no_verdict", "{record:#}");
     assert_eq!(record["jobs"][0]["state"], "lost");
-    assert_eq!(verdict(&record, &ids[39]), "bad");
     yard.stop().await;
 }
