@@ -1,7 +1,7 @@
 // The log of the step that is looked at: that of its run.
 
 import { api, at } from "../core/api.js";
-import { fill, h } from "../core/dom.js";
+import { fill, h, perFrame } from "../core/dom.js";
 import { bytes } from "../core/format.js";
 import { hasEnded } from "../core/pipelines.js";
 import { link } from "../core/router.js";
@@ -50,6 +50,7 @@ export class StepLog {
     fill(this.element, notes, panel.element, h("p.log-tail", h("a", { href: link("run", run) }, "The run of this step"), " has what was found in its output."));
     panel.isLive = isLive;
     panel.follow(true);
+    panel.lines.addEventListener("change", perFrame(() => panel.element.style.setProperty("--lines", panel.lines.total)), { signal });
     attempt(() => readRun(run, panel.lines, isLive, {
       warning: (warning) => notes.append(note("", warning.message)),
       gap: (line, missing) => notes.append(note("", `${bytes(missing)} of output are missing behind line ${line}`)),

@@ -20,7 +20,7 @@ export function title({ rest: [id] }) {
 
 export async function mount(root, { rest: [id], query }, signal) {
   let record = await api.get(at.pipeline(id), signal);
-  // What the address names; else what one most likely wants to see, which stays so.
+  // The job that the address names; else the one that told most at first.
   let wanted = query;
   const usual = mostTelling(record.jobs)?.job;
   const head = h("div", h("header.run-head"));
@@ -45,7 +45,7 @@ export async function mount(root, { rest: [id], query }, signal) {
   };
 
   const look = watchPipelines((event) => event.pipeline_id === id, take, signal);
-  // What happened before somebody listened, or while the stream was gone, is told by nobody.
+  // No event tells what changed before this view listened, or while the stream was gone.
   if (!hasEnded(record)) look(id);
   events.listen("reset", () => look(id), signal);
   events.listen("state", (state) => state === "open" && look(id), signal);

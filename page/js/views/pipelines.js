@@ -107,11 +107,13 @@ function nameOf(pipeline) {
 
 function jobTally(jobs) {
   const ended = jobs.filter(hasEnded).length;
-  const failed = jobs.filter(hasFailed).length;
-  const reused = jobs.filter(({ state }) => state === "reused").length;
+  const count = (wanted) => jobs.filter(({ state }) => state === wanted).length;
+  const [cancelled, reused] = [count("cancelled"), count("reused")];
+  const failed = jobs.filter(hasFailed).length - cancelled;
   return h("span.chips",
     h("span", ended < jobs.length ? `${ended} of ${counted(jobs.length, "job")}` : counted(jobs.length, "job")),
     failed > 0 && chip(`${failed} failed`, "bad"),
+    cancelled > 0 && chip(`${cancelled} cancelled`),
     reused > 0 && chip(`${reused} reused`, "ok", "answered by earlier jobs that saw the same"));
 }
 
