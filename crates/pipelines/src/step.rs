@@ -308,10 +308,11 @@ impl<'a> StepRunner<'a> {
         }
         let request = self.request(id, planned, (script, shell), (env, contexts))?;
         self.attempt.steps[at].record.run_id = Some(id);
-        self.show();
         crash_point("step-begins");
         match step::start_step(runs, request) {
             Ok(live) => {
+                // Not before: viewers follow the run as soon as it is shown.
+                self.show();
                 crash_point("step-started");
                 Ok(live)
             }
