@@ -49,6 +49,7 @@ mod nothing_lost;
 mod oauth;
 mod openapi;
 mod parallel;
+mod pipelines;
 mod ports;
 mod process_table;
 mod reads;
