@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -13,8 +14,8 @@ use crate::job::HeldJob;
 use crate::live::{LiveParts, LivePipeline, StopHandle};
 use crate::pipelines::Pipelines;
 use crate::start::jobs_of;
-use branchyard_journal::Writer;
-use branchyard_model::{PipelineRecord, PipelineState};
+use branchyard_journal::{Writer, last_event};
+use branchyard_model::{Event, PipelineRecord, PipelineState};
 use branchyard_runs::{idempotency, step, stop_note};
 
 pub(crate) fn adopt(pipelines: &Pipelines, is_copy: bool) {
@@ -84,7 +85,11 @@ fn open(
     let plan = plan.ok_or_else(|| io::Error::other("its plan is gone"))?;
     // Its daemon may have been killed when it had another plan and not yet the jobs of it.
     record.jobs = jobs_of(&plan, &record.jobs);
-    let journal = Writer::reopen(&inner.disk.journal(id))?;
+    let mut journal = Writer::reopen(&inner.disk.journal(id))?;
+    if is_told(&inner.disk.journal(id), &record)? {
+        // It is only not on record yet.
+        journal.0.close();
+    }
     let repo = inner.repos.get(&record.repo).map_err(io::Error::other)?;
     let held = held_jobs(pipelines, &record);
     let parts = LiveParts {
@@ -102,6 +107,14 @@ fn open(
     }
     show_steps(&live, &held);
     Ok((live, held))
+}
+
+/// Whether the end of the pipeline, in this attempt at it, is in its journal.
+fn is_told(journal: &Path, record: &PipelineRecord) -> io::Result<bool> {
+    Ok(match last_event(journal)? {
+        Some(Event::Pipeline(told)) => told.state.is_ended() && told.attempt == record.attempt,
+        _ => false,
+    })
 }
 
 /// The attempts that were begun, with what they held.
