@@ -209,11 +209,18 @@ impl JobRunner<'_> {
                     *holds = held.lease.map(|lease| (None, lease, held.slot));
                     return Err(end);
                 }
-                let lease = held.lease.ok_or_else(|| {
-                    let reason = "its scratch worktree is gone".to_owned();
-                    JobEnd::of(JobState::Lost, Some(reason))
-                })?;
-                *holds = Some((held.place, lease, held.slot));
+                *holds = Some(match held.lease {
+                    Some(lease) => (held.place, lease, held.slot),
+                    // It was not made yet, so nothing was started in it, and another one will do.
+                    None if !attempt.is_prepared => {
+                        drop(held.slot);
+                        self.take_rest(held.place, &repo).await?
+                    }
+                    None => {
+                        let reason = "its scratch worktree is gone".to_owned();
+                        return Err(JobEnd::of(JobState::Lost, Some(reason)));
+                    }
+                });
             }
             None => {
                 self.check(&repo).await?;
@@ -487,6 +494,14 @@ impl JobRunner<'_> {
     /// What the steps need, in this order; whoever waits holds nothing that comes after.
     async fn take_all(&self, repo: &Arc<Repo>) -> Result<JobHolds, JobEnd> {
         let place = self.enter_group().await?;
+        self.take_rest(place, repo).await
+    }
+
+    async fn take_rest(
+        &self,
+        place: Option<GroupPlace>,
+        repo: &Arc<Repo>,
+    ) -> Result<JobHolds, JobEnd> {
         self.live.change_job(&self.job.id, |record| {
             record.state = JobState::Queued;
             record.reason = None;
