@@ -255,8 +255,9 @@ pub(crate) fn extend_env(
     Ok(())
 }
 
-/// A text that outputs may be a part of, as it is shown: each change of a job tells it again.
-pub(crate) fn shown(mut text: String) -> String {
+/// A text of a workflow as it is shown, to terminals too. Each change of a job tells it again.
+pub(crate) fn shown(text: String) -> String {
+    let mut text = text.replace(char::is_control, " ");
     if let Some((at, _)) = text.char_indices().nth(MAX_SHOWN) {
         text.truncate(at);
         text.push('…');

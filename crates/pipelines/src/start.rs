@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::bisect;
+use crate::context;
 use crate::disk::FrozenPlan;
 use crate::drive;
 use crate::live::{LiveParts, LivePipeline};
@@ -356,12 +357,12 @@ fn record(
         tree: planned.at.tree.clone(),
         source: planned.source,
         file: plan.file.clone(),
-        name: plan.name.clone(),
-        run_name: plan.run_name.clone(),
         event: match planned.frozen.bisect {
             Some(_) => bisect::NAME.to_owned(),
             None => plan.event.name().to_owned(),
         },
+        name: context::shown(plan.name.clone()),
+        run_name: plan.run_name.clone().map(context::shown),
         principal: principal.name().to_owned(),
         state: PipelineState::Queued,
         attempt: 1,
@@ -398,7 +399,7 @@ pub(crate) fn jobs_of(frozen: &FrozenPlan, known: &[JobRecord]) -> Vec<JobRecord
 /// A job that nothing has happened to.
 pub(crate) fn job_record(job: &PlannedJob) -> JobRecord {
     let shown = |name: &Planned<String>| match name {
-        Planned::Value(name) | Planned::Template(name) => name.clone(),
+        Planned::Value(name) | Planned::Template(name) => context::shown(name.clone()),
     };
     let steps = job.steps.iter().map(|step| StepRecord {
         number: step.number,
