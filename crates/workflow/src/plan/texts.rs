@@ -62,6 +62,8 @@ pub(super) fn asked(of_file: &JobAsks, job: &JobModel) -> JobAsks {
         ];
         let script = match &step.body {
             StepBody::Run { script, .. } => Some(script),
+            // The operator has it left out, and what it would be given.
+            StepBody::Skipped => continue,
             _ => None,
         };
         let values = step.env.iter().chain(&step.with).map(|(_, value)| value);
