@@ -21,13 +21,15 @@ async fn pipelines_of_other_branches_do_not_exist() {
     yard.jobs(WORKFLOW);
     yard.origin.push("mine");
     let theirs = yard.pipeline(json!({"branch": "main"})).await.green();
-    let own = yard.pipeline(json!({"branch": "mine"})).await.green();
     let bounded = yard
         .token(json!({"role": "dev", "name": "bounded", "repos": ["demo"], "branches": ["mine"]}))
         .await;
     let ask = async |token: &str, method: Method, path: &str, body: Option<Value>| {
         yard.asked_by(token, method, path, body).await
     };
+    let body = Some(json!({"branch": "mine"}));
+    let own = json_of(ask(&bounded, Method::POST, PIPELINES, body).await).await;
+    let own = yard.pipeline_ended(text(&own["pipeline_id"])).await.green();
     let id = theirs.id();
     let unknown = "018f0000-0000-7000-8000-000000000000";
     let paths = [

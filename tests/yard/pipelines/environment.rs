@@ -123,7 +123,7 @@ async fn nothing_is_written_where_a_step_has_it_point_to() {
 async fn names_that_outputs_make_long_are_cut() {
     let mut yard = Yard::asleep(Options::default());
     let mut daemon = yard.start_binary(&[]).await;
-    let mut jobs = "  one:\n    runs-on: linux\n    steps:\n      - {id: big, run: \"echo x=$(head -c 100000 /dev/zero | tr '\\0' x) >> $GITHUB_OUTPUT\"}\n".to_owned();
+    let mut jobs = "  one:\n    runs-on: linux\n    steps:\n      - {id: big, run: \"echo x=$(head -c 100000 /dev/zero | tr '\\\\0' x) >> $GITHUB_OUTPUT\"}\n".to_owned();
     for _ in 0..20 {
         jobs += "      - {name: \"${{ steps.big.outputs.x }}\", run: \"true\"}\n";
     }
@@ -149,7 +149,6 @@ async fn what_a_step_has_preloaded_is_loaded_in_its_sandbox_alone() {
     steps:
       - run: |
           echo LD_PRELOAD=/yard/demo/gone.so >> "$GITHUB_ENV"
-          echo PATH=/nowhere >> "$GITHUB_ENV"
           echo BASH_ENV=/yard/demo/evil.sh >> "$GITHUB_ENV"
           printf 'echo evil\n' > evil.sh
       - run: echo still here

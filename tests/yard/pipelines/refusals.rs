@@ -54,7 +54,7 @@ async fn what_is_wrong_is_refused_with_its_place() {
         assert_eq!(problem["code"], code, "{rest}: {problem:#}");
         let detail = text(&problem["detail"]);
         assert!(
-            detail.starts_with(&format!("{FILE}:{place}")),
+            detail.contains(&format!("{FILE}:{place}")),
             "{rest}: {detail}"
         );
     }
@@ -88,7 +88,7 @@ async fn files_branches_and_commits_that_are_not_there_are_named() {
         .write(".branchyard/workflows/other.yml", &workflow);
     yard.origin.write(".github/workflows/third.yml", &workflow);
     yard.workflow(&workflow);
-    assert_eq!(code(json!({})).await, "422 invalid_request");
+    assert_eq!(code(json!({})).await, "422 unprocessable");
     for (file, expected) in [
         ("nope.yml", "404 workflow_not_found"),
         ("third.yml", "404 workflow_not_found"),

@@ -168,7 +168,7 @@ async fn jobs_that_name_their_commit_or_want_no_answer_run() {
         ("", "echo ${{ github.sha }}"),
         ("", "echo $GITHUB_SHA"),
         ("    env: {COMMIT: \"${{ github.sha }}\"}", ""),
-        ("", "echo '${{ toJSON(github) }}' > /dev/null"),
+        ("    env: {ALL: \"${{ toJSON(github) }}\"}", ""),
         ("", "echo ${{ github['sha'] }}"),
         ("", "echo ${{ github.run_id }}"),
         ("    reuse: \"off\"", ""),

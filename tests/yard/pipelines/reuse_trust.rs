@@ -14,7 +14,7 @@ jobs:
     inputs: ["src/**"]
     steps:
 {rest}
-      - run: echo "$GITHUB_REF_TYPE ran" >> {0}; cat cached/x >> {0} 2>/dev/null || true
+      - run: echo ran >> {0}; cat cached/x >> {0} 2>/dev/null || true
       - uses: actions/upload-artifact@v4
         with: {{name: made, path: name.txt}}
 "#,
@@ -106,10 +106,8 @@ async fn a_poisoned_cache_reaches_no_protected_branch() {
     yard.origin.write("name.txt", "poison\n");
     yard.origin.commit("poison");
     yard.origin.push("topic");
-    for _ in 0..2 {
-        on(&yard, "topic").await;
-        assert!(yard.marked("ran").contains(&"poison".to_owned()));
-    }
+    on(&yard, "topic").await;
+    assert_eq!(yard.marked("ran"), ["ran", "poison"]);
     // A branch beside it has none of its caches either.
     yard.origin.at("HEAD~1");
     yard.origin.push("other");
@@ -117,13 +115,13 @@ async fn a_poisoned_cache_reaches_no_protected_branch() {
     assert!(!yard.marked("ran").contains(&"poison".to_owned()));
     let main = on(&yard, "main").await;
     assert_eq!(main.states(), ["build succeeded"]);
-    assert_eq!(yard.marked("ran"), ["branch ran", "main"]);
+    assert_eq!(yard.marked("ran"), ["ran", "main"]);
     // Main's cache is there for branches that have none of their own.
     yard.origin.write(FILE, workflow(&yard, &fill("own")));
     yard.origin.commit("new");
     yard.origin.push("fresh");
     on(&yard, "fresh").await;
-    assert_eq!(yard.marked("ran"), ["branch ran", "main"]);
+    assert_eq!(yard.marked("ran"), ["ran", "main"]);
     // A job that restored one answers for no other.
     let again = on(&yard, "fresh").await;
     assert_eq!(text(&again.job("build")["state"]), "succeeded");
