@@ -127,7 +127,7 @@ impl JobsViewer {
             let name = crate::cli::client::command_line(std::slice::from_ref(name));
             console.note(&format!("artifact: `branchyard artifact get {id} {name}`"));
         }
-        if words::failures(record).next().is_some() {
+        if record.state == PipelineState::Failed {
             console.note(&format!(
                 "what failed: `branchyard pipeline log {id} --failed`"
             ));
