@@ -33,7 +33,7 @@ const RETRY: Duration = Duration::from_secs(1);
 #[command(after_long_help = "\
 Examples:
   branchyard bisect app main --good v1.2 -- make -s test
-  branchyard bisect app main --good main~200 --bad main~3 --path src/parser -- sh -c 'make -s || exit 125; ./check'
+  branchyard bisect app main --good main~200 --path src -- sh -c 'make -s || exit 125; ./check'
   branchyard bisect app main --good v1.2 --task lint")]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -28,7 +28,7 @@ pub(super) fn tool() -> Tool {
                       commits at once, each in a clean worktree: exit 0 is good, 125 skips the commit, 1 to 127 is bad. \
                       Answers within `wait` with how far it is; it goes on by itself: the same call with the same \
                       idempotency_key waits on.",
-        set: Toolset::Code,
+        set: Toolset::Pipelines,
         right: Scope::BuildRun,
         effect: Effect::WRITES.reaching_out(),
     };
