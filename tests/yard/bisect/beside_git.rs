@@ -49,7 +49,7 @@ fn starts(yard: &Yard, which: usize) -> HashMap<String, usize> {
 async fn see_decisive(yard: &Yard, answer: &Value, ids: &[String], parents: &[usize]) {
     let exit = async |run: &Value| {
         let run = yard.get_json(&format!("/api/runs/{}", text(run))).await;
-        (run["exit_code"].clone(), run["commit"].clone())
+        (run["exit_code"].clone(), run["about"]["commit"].clone())
     };
     let first = &answer["first_bad"];
     assert_eq!(
