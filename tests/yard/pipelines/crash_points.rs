@@ -10,13 +10,13 @@ use crate::support::{Options, Yard, processes_in, until};
 const POINTS: [(&str, bool, usize); 10] = [
     ("pipeline-planned", false, 1),
     ("pipeline-recorded", true, 1),
-    ("attempt-recorded", true, 3),
-    ("scratch-prepared", true, 2),
-    ("step-begins", true, 3),
-    ("step-started", true, 3),
-    ("step-ended", true, 5),
-    ("action-done", true, 2),
-    ("job-ended", true, 3),
+    ("attempt-recorded", true, 2),
+    ("scratch-prepared", true, 1),
+    ("step-begins", true, 1),
+    ("step-started", true, 2),
+    ("step-ended", true, 2),
+    ("action-done", true, 1),
+    ("job-ended", true, 2),
     ("pipeline-told", true, 1),
 ];
 
