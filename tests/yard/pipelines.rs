@@ -174,7 +174,7 @@ impl Yard {
         let names = |dir: &Path| -> Vec<String> {
             let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
             let names = entries.map(|entry| entry.file_name().into_string().unwrap());
-            let mut names: Vec<_> = names.filter(|name| name.starts_with(".scratch")).collect();
+            let mut names: Vec<_> = names.filter(|name| name.starts_with("@scratch")).collect();
             names.sort();
             names
         };

@@ -174,7 +174,7 @@ async fn see_nothing_left(yard: &Yard, mut daemon: Binary) {
     let scratch = yard.scratch_worktrees();
     assert!(scratch.len() <= POOL, "{scratch:?}");
     let listed = git(&yard.store(), &["worktree", "list", "--porcelain"]);
-    let known = listed.lines().filter(|line| line.contains("/.scratch-"));
+    let known = listed.lines().filter(|line| line.contains("/@scratch-"));
     assert_eq!(known.count(), scratch.len(), "{listed}");
     assert!(!listed.contains("prunable"), "{listed}");
     git(

@@ -16,7 +16,7 @@ async fn the_store_and_the_files_of_others_are_out_of_reach() {
           w={workspaces}
           test "$PWD" = /yard/demo
           git log -1 --format=%H > /dev/null
-          for f in config hooks/post-checkout objects/info/alternates HEAD packed-refs worktrees/.scratch-1/index refs/heads/main; do
+          for f in config hooks/post-checkout objects/info/alternates HEAD packed-refs worktrees/@scratch-1/index refs/heads/main; do
             (mkdir -p "$(dirname "$w/demo/.git/$f")" && echo evil >> "$w/demo/.git/$f") 2>/dev/null && echo "wrote $f" || true
           done
           git config core.fsmonitor 'touch evil' 2>/dev/null && echo "configured" || true

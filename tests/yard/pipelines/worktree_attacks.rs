@@ -104,7 +104,7 @@ fn see_nothing_outside(yard: &Yard, name: &str) {
     let store = yard.store();
     git(&store, &["rev-list", "--quiet", "--objects", "--all"]);
     let listed = git(&store, &["worktree", "list"]);
-    assert_eq!(listed.matches(".scratch-").count(), 1, "{name}: {listed}");
+    assert_eq!(listed.matches("@scratch-").count(), 1, "{name}: {listed}");
 }
 
 fn one_worktree(options: Options) -> Options {
@@ -154,7 +154,7 @@ async fn a_worktree_that_went_while_no_daemon_was_there_loses_its_job_alone() {
     });
     let number = number.unwrap();
     daemon.kill().await;
-    let worktree = yard.workspaces.join(format!("demo/.scratch-{number}"));
+    let worktree = yard.workspaces.join(format!("demo/@scratch-{number}"));
     std::fs::remove_dir_all(&worktree).unwrap();
     std::fs::write(yard.mark("go"), "").unwrap();
     let mut daemon = yard.start_binary(&[]).await;

@@ -22,7 +22,7 @@ use branchyard_model::CommitId;
 use branchyard_runtime::disk::Trash;
 use known::Known;
 
-const PREFIX: &str = ".scratch-";
+const PREFIX: &str = "@scratch-";
 
 /// What becomes of files that git does not track.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl ScratchWorktree {
         }
     }
 
-    /// The number of the scratch worktree whose directory has this name. No branch's directory begins with a dot.
+    /// The number of the scratch worktree whose directory has this name. No branch's directory begins like it, and git takes it for part of a ref's name.
     pub fn number_of(dir: &str) -> Option<u32> {
         let number = dir.strip_prefix(PREFIX)?.parse().ok()?;
         (dir == format!("{PREFIX}{number}")).then_some(number)

@@ -304,14 +304,14 @@ async fn a_root_that_is_no_directory_is_not_whole_and_no_link_is_followed() {
 
 #[test]
 fn numbers_and_directories_are_told_by_each_other() {
-    assert_eq!(ScratchWorktree::number_of(".scratch-12"), Some(12));
+    assert_eq!(ScratchWorktree::number_of("@scratch-12"), Some(12));
     for dir in [
-        ".scratch-",
-        ".scratch-01",
-        ".scratch--1",
+        "@scratch-",
+        "@scratch-01",
+        "@scratch--1",
         "scratch-1",
-        ".scratch-1x",
-        ".scratch-+1",
+        "@scratch-1x",
+        "@scratch-+1",
     ] {
         assert_eq!(ScratchWorktree::number_of(dir), None, "{dir}");
     }

@@ -69,9 +69,9 @@ fn open_dir(dir: &Path) -> Result<OwnedFd, Error> {
 
 /// What paths of callers are beneath: the files of a workspace, or of a held worktree.
 pub(super) struct FileRoot {
-    pub(super) dir: OwnedFd,
+    dir: OwnedFd,
     yard: PathBuf,
-    pub(super) included: IncludedFiles,
+    included: IncludedFiles,
 }
 
 impl FileRoot {
@@ -95,6 +95,15 @@ impl FileRoot {
             yard: yard.to_owned(),
             included: IncludedFiles::default(),
         })
+    }
+
+    pub(super) fn dir(&self) -> &OwnedFd {
+        &self.dir
+    }
+
+    /// What of it is not to be told.
+    pub(super) fn included(&self) -> &IncludedFiles {
+        &self.included
     }
 
     pub(super) fn relative(&self, path: &str) -> Result<PathBuf, Problem> {

@@ -82,7 +82,7 @@ pub(super) fn list_in(root: &FileRoot, request: &ListRequest) -> Result<Listing,
     };
     let stat = rustix::fs::fstat(&fd).map_err(io)?;
     if kind_of(FileType::from_raw_mode(stat.st_mode)) == EntryKind::Dir {
-        walk(&root.dir, &path, request, &mut listing)?;
+        walk(root.dir(), &path, request, &mut listing)?;
     } else if let (Some(parent), Some(name)) = (path.parent(), path.file_name()) {
         listing
             .entries

@@ -22,7 +22,7 @@ pub async fn open(workspace: &Arc<Workspace>, path: String) -> Result<RawFile, E
         .looking(move |this| {
             let root = FileRoot::of(this)?;
             let path = root.relative(&path)?;
-            let (file, _) = open_regular(&root.open(&path)?, &path, &root.included)?;
+            let (file, _) = open_regular(&root.open(&path)?, &path, root.included())?;
             // Both of one look: a build may be writing it.
             let meta = file.metadata().map_err(Error::io("look at a file"))?;
             let (size, stamp) = (meta.len(), Stamp::of(&meta));

@@ -153,7 +153,7 @@ pub(super) fn read_in(
 ) -> Result<(PathBuf, FilePart), Error> {
     request.check()?;
     let path = root.relative(&request.path)?;
-    let (file, size) = open_regular(&root.open(&path)?, &path, &root.included)?;
+    let (file, size) = open_regular(&root.open(&path)?, &path, root.included())?;
     if size > MAX_LINED && !request.is_by_bytes() {
         return Err(too_long(&path, size).into());
     }

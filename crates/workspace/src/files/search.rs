@@ -139,12 +139,18 @@ impl Grep {
             place: self.from.clone(),
         };
         if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
-            let file = open_lined(&start, path, &root.included)?;
+            let file = open_lined(&start, path, root.included())?;
             search.file(path, file);
             return Ok(search.found);
         }
         let from = self.from.as_ref().map(|place| place.path.clone());
-        let mut walk = Walk::new(&root.dir, start, path.to_owned(), from, root.included);
+        let mut walk = Walk::new(
+            root.dir(),
+            start,
+            path.to_owned(),
+            from,
+            root.included().clone(),
+        );
         while !search.found.truncated {
             if is_over() {
                 search.stop();

@@ -36,7 +36,7 @@ const MAX_SIZE: u64 = 4 << 20;
 pub const LIST: &str = ".worktreeinclude";
 
 /// The files of a workspace that the operator supplied.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct IncludedFiles {
     root: PathBuf,
     files: BTreeMap<PathBuf, IncludedFile>,

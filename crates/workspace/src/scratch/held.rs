@@ -3,16 +3,20 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::lease::LeasedWorktree;
+use super::leased::LeasedWorktree;
 use crate::repos::Repo;
 use branchyard_model::CommitId;
 
 /// It is given back to the pool when this is dropped.
 #[derive(Debug)]
 #[must_use = "the worktree is given back when this is dropped"]
-pub struct HeldScratch(pub(super) Arc<LeasedWorktree>);
+pub struct HeldScratch(Arc<LeasedWorktree>);
 
 impl HeldScratch {
+    pub(super) fn of(leased: Arc<LeasedWorktree>) -> Self {
+        Self(leased)
+    }
+
     pub fn number(&self) -> u32 {
         self.0.worktree().number()
     }

@@ -4,44 +4,38 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::held::HeldScratch;
-use super::pool::ScratchPool;
+use super::leased::LeasedWorktree;
 use crate::Error;
 use crate::repos::Repo;
-use branchyard_git::{self as git, ScratchUntracked, ScratchWorktree};
+use branchyard_git::{self as git, ScratchUntracked};
 use branchyard_model::CommitId;
 
 /// A scratch worktree for one job. It is given back to the pool when this is dropped.
 #[derive(Debug)]
 #[must_use = "the worktree is given back when this is dropped"]
-pub struct ScratchLease(pub(super) Arc<LeasedWorktree>);
-
-/// Shared with work on its files, which comes to its end even if the caller goes.
-#[derive(Debug)]
-pub(super) struct LeasedWorktree {
-    pool: ScratchPool,
-    repo: Arc<Repo>,
-    worktree: ScratchWorktree,
-    /// Held while its files are moved.
-    moving: tokio::sync::Mutex<()>,
-}
+pub struct ScratchLease(Arc<LeasedWorktree>);
 
 impl ScratchLease {
+    pub(super) fn of(leased: Arc<LeasedWorktree>) -> Self {
+        Self(leased)
+    }
+
     pub fn number(&self) -> u32 {
-        self.0.worktree.number()
+        self.0.worktree().number()
     }
 
     /// Where its files are.
     pub fn path(&self) -> &Path {
-        self.0.worktree.path()
+        self.0.worktree().path()
     }
 
     /// Where git's own files of it are.
     pub fn git_dir(&self) -> &Path {
-        self.0.worktree.admin()
+        self.0.worktree().admin()
     }
 
     pub fn repo(&self) -> &Arc<Repo> {
-        &self.0.repo
+        self.0.repo()
     }
 
     /// Has the worktree exist and be exactly at `commit`, whose objects are in the store. Files that git does not track go,
@@ -53,47 +47,13 @@ impl ScratchLease {
             false => ScratchUntracked::Discard,
         };
         let prepare = async move { leased.prepare(&commit, untracked).await };
-        let done = self.0.pool.tasks().spawn(prepare).await;
+        let done = self.0.pool().tasks().spawn(prepare).await;
         done.map_err(git::Error::from)?
     }
 
     /// Keeps the worktree beside the pool: it does not count any more, and is given back when the other is dropped.
     pub fn hold(self) -> HeldScratch {
-        self.0.pool.hold(&self.0.repo, self.number());
-        HeldScratch(self.0)
-    }
-}
-
-impl LeasedWorktree {
-    pub(super) fn new(pool: ScratchPool, repo: Arc<Repo>, number: u32) -> Self {
-        Self {
-            worktree: ScratchWorktree::new(repo.store(), number),
-            pool,
-            repo,
-            moving: tokio::sync::Mutex::default(),
-        }
-    }
-
-    pub(super) fn pool(&self) -> &ScratchPool {
-        &self.pool
-    }
-
-    pub(super) fn repo(&self) -> &Arc<Repo> {
-        &self.repo
-    }
-
-    pub(super) fn worktree(&self) -> &ScratchWorktree {
-        &self.worktree
-    }
-
-    pub(super) fn moving(&self) -> &tokio::sync::Mutex<()> {
-        &self.moving
-    }
-}
-
-impl Drop for LeasedWorktree {
-    fn drop(&mut self) {
-        let (number, is_there) = (self.worktree.number(), self.worktree.is_there());
-        self.pool.give_back(&self.repo, number, is_there);
+        self.0.pool().hold(self.0.repo(), self.number());
+        HeldScratch::of(self.0)
     }
 }

@@ -6,10 +6,12 @@
 
 mod held;
 mod lease;
+mod leased;
 mod pool;
 mod prepare;
 mod queue;
 mod reap;
+mod shared;
 
 #[cfg(test)]
 mod tests;

@@ -1,16 +1,15 @@
 //! The pool of scratch worktrees, of all repos.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
 use super::held::HeldScratch;
-use super::lease::{LeasedWorktree, ScratchLease};
-use super::on_disk;
-use super::queue::{Hold, Idle, RepoScratch};
+use super::lease::ScratchLease;
+use super::leased::LeasedWorktree;
+use super::queue::{Hold, RepoScratch};
+use super::shared::PoolShared;
 use crate::Ticks;
 use crate::repos::Repo;
 use branchyard_git::ScratchWorktree;
@@ -20,19 +19,6 @@ use branchyard_runtime::disk::Trash;
 /// Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct ScratchPool(Arc<PoolShared>);
-
-#[derive(Debug)]
-struct PoolShared {
-    trash: Trash,
-    tasks: TaskTracker,
-    /// Shared with workspaces: checkouts are bound by the disk and the cores.
-    checkouts: Arc<Semaphore>,
-    ticks: Arc<Ticks>,
-    /// Held for a few instructions and never across an await, but for the moment in which a store goes.
-    repos: Mutex<HashMap<RepoName, RepoScratch>>,
-    /// Ticks whenever one may be free.
-    changed: watch::Sender<()>,
-}
 
 /// A scratch worktree that is in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,20 +30,17 @@ pub struct ScratchUse {
 }
 
 impl ScratchPool {
+    pub(super) fn shared(&self) -> &PoolShared {
+        &self.0
+    }
+
     pub fn new(
         trash: Trash,
         tasks: TaskTracker,
         checkouts: Arc<Semaphore>,
         ticks: Arc<Ticks>,
     ) -> Self {
-        Self(Arc::new(PoolShared {
-            trash,
-            tasks,
-            checkouts,
-            ticks,
-            repos: Mutex::default(),
-            changed: watch::Sender::new(()),
-        }))
+        Self(Arc::new(PoolShared::new(trash, tasks, checkouts, ticks)))
     }
 
     /// Waits in line until fewer than `max` of this repo are leased. `on_wait` is told the place in the line, from 1, at once
@@ -68,17 +51,17 @@ impl ScratchPool {
         max: usize,
         mut on_wait: impl FnMut(usize),
     ) -> ScratchLease {
-        let mut changed = self.0.changed.subscribe();
+        let mut changed = self.0.changes();
         let place = Place {
-            ticket: self.with(repo, RepoScratch::enter),
+            ticket: self.0.with(repo, RepoScratch::enter),
             pool: self,
             repo,
         };
         let mut told = None;
         loop {
             changed.mark_unchanged();
-            match self.with(repo, |known| known.take(place.ticket, max)) {
-                Ok(number) => return ScratchLease(self.leased(repo, number)),
+            match self.0.with(repo, |known| known.take(place.ticket, max)) {
+                Ok(number) => return ScratchLease::of(self.leased(repo, number)),
                 Err(now) if told != Some(now) => {
                     on_wait(now);
                     told = Some(now);
@@ -94,18 +77,18 @@ impl ScratchPool {
     /// worktree any more, or it is in use.
     pub fn adopt(&self, repo: &Arc<Repo>, number: u32) -> Option<ScratchLease> {
         let leased = self.adopt_as(repo, number, Hold::Leased)?;
-        Some(ScratchLease(leased))
+        Some(ScratchLease::of(leased))
     }
 
     /// As [`ScratchPool::adopt`], of one that was held.
     pub fn adopt_held(&self, repo: &Arc<Repo>, number: u32) -> Option<HeldScratch> {
         let leased = self.adopt_as(repo, number, Hold::Held)?;
-        Some(HeldScratch(leased))
+        Some(HeldScratch::of(leased))
     }
 
     /// All that are leased or held, sorted.
     pub fn in_use(&self) -> Vec<ScratchUse> {
-        let repos = self.0.repos.lock();
+        let repos = self.0.repos().lock();
         let all = repos.iter().flat_map(|(repo, known)| {
             let used = known.out().iter();
             let used = used.filter(|(_, hold)| **hold != Hold::Removing);
@@ -127,7 +110,7 @@ impl ScratchPool {
         repo: &RepoName,
         work: impl FnOnce() -> T,
     ) -> Option<T> {
-        let mut repos = self.0.repos.lock();
+        let mut repos = self.0.repos().lock();
         let known = repos.get(repo);
         if known.is_some_and(|known| !known.out().is_empty()) {
             return None;
@@ -142,66 +125,18 @@ impl ScratchPool {
 
     /// Whether one of this repo is in use.
     pub(crate) fn is_any_used(&self, repo: &RepoName) -> bool {
-        let repos = self.0.repos.lock();
+        let repos = self.0.repos().lock();
         repos.get(repo).is_some_and(|known| !known.out().is_empty())
-    }
-
-    pub(super) fn give_back(&self, repo: &Repo, number: u32, is_there: bool) {
-        let idle = is_there.then(|| Idle {
-            used: Some(self.0.ticks.now()),
-            bytes: None,
-        });
-        self.with(repo, |known| known.give_back(number, idle));
-        self.wake();
-    }
-
-    pub(super) fn hold(&self, repo: &Repo, number: u32) {
-        self.with(repo, |known| known.change(number, Hold::Held));
-        self.wake();
-    }
-
-    /// Has all who wait look again.
-    pub(super) fn wake(&self) {
-        self.0.changed.send_replace(());
-    }
-
-    /// Does `work` with what is known of a repo's. At its first use, that is what is on disk.
-    pub(super) fn with<T>(&self, repo: &Repo, work: impl FnOnce(&mut RepoScratch) -> T) -> T {
-        let mut repos = self.0.repos.lock();
-        let known = repos.entry(repo.name().clone()).or_insert_with(|| {
-            let idle = on_disk(repo).into_iter().map(|number| {
-                let used = ScratchWorktree::new(repo.store(), number).used();
-                (number, Idle { used, bytes: None })
-            });
-            RepoScratch::with_idle(idle.collect())
-        });
-        work(known)
-    }
-
-    pub(super) fn trash(&self) -> &Trash {
-        &self.0.trash
-    }
-
-    pub(super) fn tasks(&self) -> &TaskTracker {
-        &self.0.tasks
-    }
-
-    pub(super) fn checkouts(&self) -> &Semaphore {
-        &self.0.checkouts
-    }
-
-    pub(super) fn ticks(&self) -> &Ticks {
-        &self.0.ticks
     }
 
     fn adopt_as(&self, repo: &Arc<Repo>, number: u32, hold: Hold) -> Option<Arc<LeasedWorktree>> {
         let is_there = ScratchWorktree::new(repo.store(), number).path().is_dir();
-        let is_taken = is_there && self.with(repo, |known| known.take_number(number, hold));
+        let is_taken = is_there && self.0.with(repo, |known| known.take_number(number, hold));
         is_taken.then(|| self.leased(repo, number))
     }
 
     fn leased(&self, repo: &Arc<Repo>, number: u32) -> Arc<LeasedWorktree> {
-        Arc::new(LeasedWorktree::new(self.clone(), repo.clone(), number))
+        Arc::new(LeasedWorktree::new(self.0.clone(), repo.clone(), number))
     }
 }
 
@@ -214,7 +149,9 @@ struct Place<'a> {
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        self.pool.with(self.repo, |known| known.leave(self.ticket));
-        self.pool.wake();
+        self.pool
+            .0
+            .with(self.repo, |known| known.leave(self.ticket));
+        self.pool.0.wake();
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::lease::LeasedWorktree;
+use super::leased::LeasedWorktree;
 use crate::workspace::blocking;
 use crate::{Error, fits};
 use branchyard_config::crash_point;

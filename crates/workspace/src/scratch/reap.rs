@@ -26,12 +26,12 @@ pub(crate) struct IdleScratch {
 impl ScratchPool {
     /// Those of a repo, as far as they are known without a look at their files. Blocks.
     pub(crate) fn idle(&self, repo: &Arc<Repo>) -> Vec<IdleScratch> {
-        let known = self.with(repo, |known| known.idle().clone());
+        let known = self.shared().with(repo, |known| known.idle().clone());
         let all = known.into_iter().map(|(number, idle)| IdleScratch {
             repo: repo.clone(),
             number,
             // One that does not say when is half made, or from before the machine was started: nothing in it is of use.
-            idle: self.ticks().since(Some(idle.used.unwrap_or(0))),
+            idle: self.shared().ticks().since(Some(idle.used.unwrap_or(0))),
             bytes: idle.bytes,
         });
         all.collect()
@@ -42,7 +42,8 @@ impl ScratchPool {
         let mut all = self.idle(repo);
         for idle in all.iter_mut().filter(|idle| idle.bytes.is_none()) {
             let bytes = size_of(ScratchWorktree::new(repo.store(), idle.number).path());
-            self.with(repo, |known| known.measured(idle.number, bytes));
+            self.shared()
+                .with(repo, |known| known.measured(idle.number, bytes));
             idle.bytes = Some(bytes);
         }
         all
@@ -50,7 +51,7 @@ impl ScratchPool {
 
     /// What those of a repo take up, as far as they were measured.
     pub(crate) fn idle_bytes(&self, repo: &Repo) -> u64 {
-        self.with(repo, |known| {
+        self.shared().with(repo, |known| {
             let bytes = known.idle().values().filter_map(|idle| idle.bytes);
             bytes.sum()
         })
@@ -60,7 +61,7 @@ impl ScratchPool {
     pub(crate) async fn remove_idle(&self, idle: &IdleScratch) -> Result<(), String> {
         let (pool, idle) = (self.clone(), idle.clone());
         let removal = async move { pool.remove(&idle).await };
-        let removed = self.tasks().spawn(removal).await;
+        let removed = self.shared().tasks().spawn(removal).await;
         removed.unwrap_or_else(|error| Err(error.to_string()))
     }
 
@@ -70,11 +71,11 @@ impl ScratchPool {
         let Ok(_registry) = lock else {
             return Err("other worktrees of the repository are being made".to_owned());
         };
-        let Some(known) = self.with(repo, |known| known.take_idle(number)) else {
+        let Some(known) = self.shared().with(repo, |known| known.take_idle(number)) else {
             return Err("a job came to use it".to_owned());
         };
         let worktree = ScratchWorktree::new(repo.store(), number);
-        let (gone, trash) = (worktree.clone(), self.trash().clone());
+        let (gone, trash) = (worktree.clone(), self.shared().trash().clone());
         let discard = blocking(move || {
             let is_used = is_in_use(gone.path());
             if !is_used {
@@ -88,8 +89,9 @@ impl ScratchPool {
             Err(error) => Err(error.to_string()),
         };
         let left = worktree.is_there().then_some(known);
-        self.with(repo, |known| known.give_back(number, left));
-        self.wake();
+        self.shared()
+            .with(repo, |known| known.give_back(number, left));
+        self.shared().wake();
         removed
     }
 }

@@ -205,7 +205,7 @@ async fn nothing_about_them_is_an_inconsistency_or_keeps_a_repo() {
         .lease(yard.repo(), 1, |_| {})
         .await;
     lease.prepare(&commit, false).await.unwrap();
-    fs::create_dir(yard.repo().home().join(".scratch-7")).unwrap();
+    fs::create_dir(yard.repo().home().join("@scratch-7")).unwrap();
     fs::write(lease.git_dir().join("index.lock"), "").unwrap();
     let scope = crate::RepairScope::whole();
     let found = reconcile::look(yard.workspaces(), yard.repo(), &scope).unwrap();
