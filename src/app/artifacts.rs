@@ -6,7 +6,8 @@ use super::pipelines::blocking;
 use super::{AuthorizedApp, pipelines, runs};
 use branchyard_artifacts::{ArtifactSet, SetOwner};
 use branchyard_model::{BranchName, ErrorKind, Problem, RepoName, RunState};
-use branchyard_pipelines::{ArchiveFormat, Pipelines};
+use branchyard_pipelines::Pipelines;
+use branchyard_pipelines::artifacts::{self as stored, ArchiveFormat};
 
 /// Asks of the artifacts of a pipeline or a run that is to be seen.
 pub async fn ask<T: Send + 'static>(
@@ -49,7 +50,7 @@ pub async fn latest(
     };
     app.check(repo.name(), &branch)?;
     let (pipelines, name) = (app.yard().pipelines.clone(), name.to_owned());
-    blocking(move || pipelines.latest_artifact(repo.name(), &branch, &name)).await
+    blocking(move || stored::latest(&pipelines, repo.name(), &branch, &name)).await
 }
 
 /// Writes all of an artifact that was found to be seen. Blocks.
@@ -59,5 +60,5 @@ pub fn write_archive(
     format: ArchiveFormat,
     out: impl Write,
 ) -> io::Result<()> {
-    app.yard().pipelines.write_archive(set, format, out)
+    stored::write_archive(&app.yard().pipelines, set, format, out)
 }

@@ -180,6 +180,8 @@ pub async fn last_runs(
             let filter = Filter {
                 repo: Some(repo.clone()),
                 branch: Some(branch),
+                // It is at work in a scratch worktree, and not in the workspace.
+                besides: Some(RunKind::Step),
                 ..Filter::default()
             };
             let (found, _) = runs.list(&filter, 1, |_, _| true)?;

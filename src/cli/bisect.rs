@@ -81,7 +81,7 @@ pub(super) async fn run(context: &Context, args: Args) -> Result<u8, Failure> {
             context.console.print_line(&id.to_string())
         });
     }
-    let mut progress = Progress::default();
+    let mut progress = BisectProgress::default();
     progress.begin(context, &started);
     let mut client = context.client.clone();
     let mut is_cancelled = false;
@@ -147,12 +147,12 @@ impl Args {
 
 /// What was said of the commits.
 #[derive(Debug, Default)]
-struct Progress {
+struct BisectProgress {
     told: HashSet<String>,
     round: u32,
 }
 
-impl Progress {
+impl BisectProgress {
     fn begin(&self, context: &Context, started: &PipelineRecord) {
         let commits = started.bisect.as_ref().map_or(0, |bisect| bisect.commits);
         let note = format!(

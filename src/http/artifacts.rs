@@ -21,7 +21,7 @@ use super::route::{IF_RANGE, RANGE, Route, reads};
 use crate::app::{AuthorizedApp, artifacts};
 use branchyard_artifacts::{ArtifactSet, SetOwner};
 use branchyard_model::{BranchName, PipelineId, RepoName, RunId, Scope};
-use branchyard_pipelines::ArchiveFormat;
+use branchyard_pipelines::artifacts::{self as stored, ArchiveFormat};
 
 /// What is sent of an archive at once, and how many such pieces wait for a slow caller.
 const PIECE: usize = 256 << 10;
@@ -95,7 +95,7 @@ async fn list<Id: OwnerId>(
     At(id): At<Id>,
 ) -> HttpResult<Json<Listed<ArtifactSet>>> {
     let of = id.into();
-    let sets = artifacts::ask(&app, of, move |all| all.artifacts(of)).await?;
+    let sets = artifacts::ask(&app, of, move |all| stored::list(all, of)).await?;
     Ok(Json(Listed::all(sets)))
 }
 
@@ -104,7 +104,7 @@ async fn show<Id: OwnerId>(
     At((id, name)): At<(Id, String)>,
 ) -> HttpResult<Json<ArtifactSet>> {
     let of = id.into();
-    let set = artifacts::ask(&app, of, move |all| all.artifact(of, &name)).await?;
+    let set = artifacts::ask(&app, of, move |all| stored::artifact(all, of, &name)).await?;
     Ok(Json(set))
 }
 
@@ -115,7 +115,9 @@ async fn file<Id: OwnerId>(
     headers: HeaderMap,
 ) -> HttpResult {
     let of = id.into();
-    let found = artifacts::ask(&app, of, move |all| all.artifact_file(of, &name, &path));
+    let found = artifacts::ask(&app, of, move |all| {
+        stored::artifact_file(all, of, &name, &path)
+    });
     let (found, content) = found.await?;
     let tag = format!("\"{}\"", found.sha256);
     let last = found.path.rsplit('/').next().unwrap_or_default();
@@ -144,7 +146,7 @@ async fn archive<Id: OwnerId>(
     Params(params): Params<ArchiveParams>,
 ) -> HttpResult {
     let (of, wanted) = (id.into(), name.clone());
-    let set = artifacts::ask(&app, of, move |all| all.artifact(of, &wanted)).await?;
+    let set = artifacts::ask(&app, of, move |all| stored::artifact(all, of, &wanted)).await?;
     let (format, kind, extension) = match params.format {
         Format::Zip => (ArchiveFormat::Zip, "application/zip", "zip"),
         Format::Tar => (ArchiveFormat::Tar, "application/x-tar", "tar"),

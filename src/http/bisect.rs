@@ -1,16 +1,16 @@
 //! Bisects: started here, and followed, shown, cancelled and retried as the pipelines that they are.
 
-use axum::Json;
 use axum::http::HeaderMap;
 
 use super::extract::{At, Body, RepoAt};
 use super::negotiate::idempotency_key;
+use super::pipelines::{Started, started};
 use super::problem::HttpResult;
 use super::route::Access::Needs;
-use super::route::{Route, With, does};
+use super::route::{Route, does};
 use super::streams::IDEMPOTENCY_KEY;
 use crate::app::{AuthorizedApp, pipelines};
-use branchyard_model::{PipelineRecord, Scope};
+use branchyard_model::Scope;
 use branchyard_pipelines::BisectRequest;
 
 pub(super) fn routes() -> Vec<Route> {
@@ -31,8 +31,8 @@ async fn start(
     At(repo): RepoAt,
     headers: HeaderMap,
     Body(request): Body<BisectRequest>,
-) -> HttpResult<With<201, Json<PipelineRecord>>> {
+) -> HttpResult<Started> {
     let key = idempotency_key(&headers)?;
     let id = pipelines::start_bisect(&app, &repo, request, key).await?;
-    Ok(With(Json(pipelines::get(&app, id)?)))
+    started(&app, id)
 }

@@ -5,7 +5,7 @@ use std::io;
 
 use axum::Json;
 use axum::body::{Body as HttpBody, Bytes};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, StatusCode, header};
 use axum::response::IntoResponse;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -27,7 +27,7 @@ use branchyard_journal::Cursor;
 use branchyard_model::{
     BranchName, CommitId, PipelineId, PipelineRecord, PipelineState, RunId, Scope, TestReport,
 };
-use branchyard_pipelines::{PipelineFilter, PipelineRequest, RetryRequest};
+use branchyard_pipelines::{PipelineFilter, PipelineRequest, RetryRequest, job_tests};
 
 const EVENTS: &str = "`Accept` chooses the format, as for a run. The events are `pipeline` (the record, first and as the \
     last), `job` (a job of it, whenever that or one of its steps is in another state), and with `output` also those of the \
@@ -102,10 +102,18 @@ async fn start(
     At(repo): RepoAt,
     headers: HeaderMap,
     Body(request): Body<PipelineRequest>,
-) -> HttpResult<With<201, Json<PipelineRecord>>> {
+) -> HttpResult<Started> {
     let key = idempotency_key(&headers)?;
     let id = pipelines::start(&app, &repo, request, key).await?;
-    Ok(With(Json(pipelines::get(&app, id)?)))
+    started(&app, id)
+}
+
+/// A pipeline that there is now, and where it is.
+pub(super) type Started = With<201, ([(HeaderName, String); 1], Json<PipelineRecord>)>;
+
+pub(super) fn started(app: &AuthorizedApp, id: PipelineId) -> HttpResult<Started> {
+    let location = [(header::LOCATION, at(id))];
+    Ok(With((location, Json(pipelines::get(app, id)?))))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -176,7 +184,7 @@ async fn tests(
     app: AuthorizedApp,
     At((id, job)): At<(PipelineId, String)>,
 ) -> HttpResult<Json<TestReport>> {
-    let report = pipelines::ask(&app, id, move |pipelines| pipelines.tests(id, &job)).await?;
+    let report = pipelines::ask(&app, id, move |pipelines| job_tests(pipelines, id, &job)).await?;
     Ok(Json(report))
 }
 

@@ -87,6 +87,7 @@ async fn list(
 ) -> HttpResult<Json<Listed<RunRecord, RunId>>> {
     let since = params.since.as_deref();
     let filter = Filter {
+        besides: None,
         repo: params.repo,
         branch: params.branch,
         kind: params.kind,

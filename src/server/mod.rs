@@ -32,7 +32,7 @@ use crate::app::{App, Parts, reconcile};
 use branchyard_auth::{Auth, Jwts, Limiter, Tickets, Tokens};
 use branchyard_config::Config;
 use branchyard_git::isolate_libgit2;
-use branchyard_pipelines::{PipelineParts, Pipelines, open_artifacts};
+use branchyard_pipelines::{PipelineParts, open as open_pipelines, open_artifacts};
 use branchyard_runs::{OnDisk, Runs, SandboxReport};
 use branchyard_runtime::background::{Background, Loops};
 use branchyard_runtime::clock::SteadyClock;
@@ -178,7 +178,7 @@ impl Server {
         )
         .await
         .context("failed to open the runs on disk")?;
-        let pipelines = Pipelines::open(PipelineParts {
+        let pipelines = open_pipelines(PipelineParts {
             config: config.clone(),
             repos: repos.clone(),
             workspaces: workspaces.clone(),

@@ -11,8 +11,10 @@ use crate::source::{Files, Source};
 /// of workspaces, what is kept of them, and files that the operator supplies took it to 94,080; what is told of output that was
 /// cut and of a full disk, and the disk quota of changes to files, took it to 94,163; workflow files (`crates/workflow`: a reader
 /// that refuses with line and column, expressions, plans) and `pipeline check` took it to 100,110; artifacts and caches of jobs
-/// (`crates/artifacts`), and the records of pipelines, took it to this.
-const MOST_CODE_LINES: usize = 102_860;
+/// (`crates/artifacts`), and the records of pipelines, took it to 102,860; running them (`crates/pipelines`: jobs, steps, reuse,
+/// going on after a restart, held worktrees, bisects), their routes, tools and commands, artifacts that commands unpack, and
+/// snapshots of workspaces took it to this.
+const MOST_CODE_LINES: usize = 116_100;
 
 /// A package that only tests depend on.
 const FOR_TESTS: &str = "crates/reference/";

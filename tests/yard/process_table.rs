@@ -43,6 +43,7 @@ pub fn see_all_at_work(ready: &Value) {
         "audit",
         "disk_reserve",
         "journal_watcher",
+        "pipeline_expiry",
         "reaper",
         "repo_maintenance",
         "run_expiry",
@@ -86,7 +87,7 @@ async fn while_it_is_full_every_loop_lives_and_what_runs_ends_rightly() {
         let machine = yard.get_json("/api/machine").await;
         assert_eq!(
             machine["background"].as_array().unwrap().len(),
-            9,
+            10,
             "{machine}"
         );
         yard.post_json("/api/reap", json!({"dry_run": true})).await;

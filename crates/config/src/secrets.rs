@@ -1,49 +1,19 @@
 //! All secrets, found and checked, and the runs that are given them.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::place::Place;
 use super::reserved::is_reserved_variable;
-use super::task::TaskNames;
-use super::value::{Text, TextKind};
 use super::{
-    ConfigError, EnvName, RepoConfig, Secret, SecretConfig, SecretName, SecretValue, TaskName,
+    ConfigError, EnvName, RepoConfig, Secret, SecretConfig, SecretName, SecretUser, SecretValue,
+    TaskName,
 };
 use branchyard_model::RepoName;
 
 /// What `make` runs are called in `[repos.NAME.secrets]`, beside the names of tasks.
 pub const MAKE: &str = "make";
-const MAX_PART: usize = 100;
-
-/// Who is given secrets: [`MAKE`], a task by its name, or a job of a workflow file as `FILE/JOB`.
-pub type SecretUser = Text<SecretUsers>;
-
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum SecretUsers {}
-
-impl TextKind for SecretUsers {
-    const EXPECTED: &'static str =
-        r#""make", the name of a task, or a job of a workflow file, such as "ci/ship""#;
-
-    fn read(text: &str) -> Result<Cow<'_, str>, String> {
-        let Some((file, job)) = text.split_once('/') else {
-            return TaskNames::read(text);
-        };
-        let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
-        let is_name =
-            |part: &str| (1..=MAX_PART).contains(&part.len()) && part.bytes().all(is_letter);
-        match is_name(file) && is_name(job) {
-            true => Ok(text.into()),
-            false => Err(
-                "a job is FILE/JOB: the name of its workflow file without .yml, and its key in `jobs`"
-                    .to_owned(),
-            ),
-        }
-    }
-}
 
 /// Which runs may be given which secrets.
 #[derive(Debug, Clone, Default)]

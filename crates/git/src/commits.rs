@@ -54,7 +54,7 @@ impl<'repo> CommitTree<'repo> {
     }
 
     pub fn id(&self) -> Result<CommitId, Error> {
-        Ok(commit_id(ObjectId::of(self.0.id()))?)
+        commit_id(ObjectId::of(self.0.id()))
     }
 
     /// The content of a regular file; none where there is no such file. An error if it has more than `most` bytes.

@@ -30,7 +30,7 @@ pub enum Event {
     /// The last event of a group's journal.
     Summary(Summary),
     /// The first event of a pipeline's journal: which jobs there are; and again when it has ended.
-    Pipeline(PipelineRecord),
+    Pipeline(Box<PipelineRecord>),
     /// A job of the pipeline is in another state, or one of its steps is.
     Job(JobRecord),
 }

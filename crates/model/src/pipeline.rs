@@ -5,9 +5,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BisectRecord, BisectTest, BranchName, CommitId, Idempotency, PipelineId, Problem, RepoName,
-    RunId, TestCounts, Warning,
+    BisectRecord, BisectTest, BisectVerdict, BranchName, CommitId, Idempotency, PipelineId,
+    Problem, RepoName, RunId, TestCounts, Warning,
 };
+
+/// The exit code by which a command says that a commit cannot be tested, as for `git bisect run`.
+const SKIP: i32 = 125;
+/// The greatest exit code that says anything of the commit: the others are a shell's for a signal.
+const GREATEST: i32 = 127;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -318,5 +323,56 @@ impl PipelineRecord {
             job.reusable = None;
         }
         self
+    }
+}
+
+impl JobRecord {
+    /// What the command of a bisect's job that has ended says; none where it was ended, or never started.
+    pub fn verdict(&self) -> Option<BisectVerdict> {
+        let step = self.steps.first().filter(|_| self.state.is_ended())?;
+        match (step.state, step.exit_code?) {
+            (StepState::Succeeded, _) => Some(BisectVerdict::Good),
+            (StepState::Failed, SKIP) => Some(BisectVerdict::Skip),
+            (StepState::Failed, 1..=GREATEST) => Some(BisectVerdict::Bad),
+            _ => None,
+        }
+    }
+
+    /// Whether a retry of the pipeline attempts it again without being told to. What a bisect knows of a commit stays.
+    pub fn is_to_be_retried(&self) -> bool {
+        let is_known = self.bisect.as_ref().is_some_and(|it| it.verdict.is_some());
+        self.state.is_failure() && !is_known
+    }
+
+    /// The run that tests the commit of a job of a bisect.
+    pub fn test_run(&self) -> Option<RunId> {
+        self.steps.first()?.run_id
+    }
+}
+
+impl PipelineRecord {
+    /// Sums up a bisect that goes on no more. Its jobs are no measure: that one fails is what is looked for.
+    pub fn conclude_bisect(&mut self, stopped: Option<String>) {
+        let Some(bisect) = &self.bisect else {
+            return;
+        };
+        let answer = bisect.answer.as_ref();
+        let found = answer.and_then(|answer| answer.first_bad.as_ref());
+        (self.state, self.reason) = match (found, answer, stopped, &self.error) {
+            (Some(found), ..) => {
+                let reason = format!("the first bad commit is {}", found.in_words());
+                (PipelineState::Succeeded, Some(reason))
+            }
+            (_, _, Some(stopped), _) => (PipelineState::Cancelled, Some(stopped)),
+            (_, Some(answer), ..) => {
+                let reason = format!(
+                    "the first bad commit is one of {}: the others of them cannot be tested",
+                    answer.suspects.len()
+                );
+                (PipelineState::Failed, Some(reason))
+            }
+            (_, _, _, Some(error)) => (PipelineState::Failed, Some(error.detail.clone())),
+            _ => (PipelineState::Failed, None),
+        };
     }
 }

@@ -9,13 +9,16 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::concurrency::{GroupEntry, job_in_words};
+use crate::disk::Attempt;
 use crate::drive::HeldJobs;
+use crate::held;
 use crate::job::HeldJob;
+use crate::job_end::JobEnd;
 use crate::live::{LiveParts, LivePipeline, StopHandle};
 use crate::pipelines::Pipelines;
-use crate::start::jobs_of;
+use crate::planned::jobs_of;
 use branchyard_journal::{Writer, last_event};
-use branchyard_model::{Event, PipelineRecord, PipelineState};
+use branchyard_model::{Event, JobState, PipelineRecord, PipelineState};
 use branchyard_runs::{idempotency, step, stop_note};
 
 pub(crate) fn adopt(pipelines: &Pipelines, is_copy: bool) {
@@ -40,7 +43,7 @@ pub(crate) fn adopt(pipelines: &Pipelines, is_copy: bool) {
             idempotency::remember_pipeline(runs, &record.principal, key, id);
         }
         pipelines.note(&record);
-        pipelines.adopt_held(&mut record);
+        held::adopt(pipelines, &mut record);
         if !record.state.is_ended() {
             unended.push(record);
         }
@@ -50,9 +53,17 @@ pub(crate) fn adopt(pipelines: &Pipelines, is_copy: bool) {
     let mut ready = Vec::new();
     for record in unended {
         let id = record.pipeline_id;
-        let done = match is_copy {
-            true => leave_to_original(pipelines, record),
-            false => open(pipelines, record).map(|opened| ready.push(opened)),
+        let done = if is_copy {
+            let why = "this yard is a copy, and the pipeline was under way in the original";
+            give_up(pipelines, record, why)
+        } else if pipelines.inner().repos.get(&record.repo).is_err() {
+            give_up(
+                pipelines,
+                record,
+                "its repository is not configured any more",
+            )
+        } else {
+            open(pipelines, record).map(|opened| ready.push(opened))
         };
         if let Err(error) = done {
             tracing::error!(pipeline = %id, %error, "failed to go on with a pipeline");
@@ -64,12 +75,14 @@ pub(crate) fn adopt(pipelines: &Pipelines, is_copy: bool) {
     }
 }
 
-/// It is under way in the yard that this one was copied from.
-fn leave_to_original(pipelines: &Pipelines, mut record: PipelineRecord) -> io::Result<()> {
+/// Ends a pipeline with which this daemon does not go on.
+fn give_up(pipelines: &Pipelines, mut record: PipelineRecord, why: &str) -> io::Result<()> {
     record.state = PipelineState::Cancelled;
     record.ended_at = Some(Timestamp::now());
-    record.reason =
-        Some("this yard is a copy, and the pipeline was under way in the original".into());
+    record.reason = Some(why.to_owned());
+    for job in record.jobs.iter_mut().filter(|job| !job.state.is_ended()) {
+        job.state = JobState::Cancelled;
+    }
     pipelines.inner().disk.save(&record)?;
     pipelines.note(&record);
     Ok(())
@@ -134,7 +147,12 @@ fn held_jobs(pipelines: &Pipelines, record: &PipelineRecord) -> HeldJobs {
             Ok(None) => continue,
             Err(error) => {
                 tracing::error!(pipeline = %record.pipeline_id, job = job.job, %error, "how a job went cannot be read");
-                continue;
+                // Nobody knows which of its steps were started, so none is started again.
+                let reason = "how it went cannot be read".to_owned();
+                Attempt {
+                    end: Some(JobEnd::of(JobState::Lost, Some(reason))),
+                    ..Attempt::default()
+                }
             }
         };
         // One that has ended needs nothing any more, but for one that is to be held.

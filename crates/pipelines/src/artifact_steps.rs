@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::cache_steps::PendingCache;
+use crate::action::{ActionDone, With, given, is_set};
 use branchyard_artifacts::{
     ArtifactError, ArtifactSet, ArtifactStore, CollectRequest, JobDirs, SetOwner,
 };
@@ -26,38 +26,6 @@ pub(crate) struct ArtifactJob {
     /// What the attempt is known to have made.
     pub(crate) made: Vec<String>,
     pub(crate) dirs: JobDirs,
-}
-
-/// What a built-in action did.
-#[derive(Debug, Default)]
-pub(crate) struct ActionDone {
-    pub(crate) outputs: BTreeMap<String, String>,
-    pub(crate) warnings: Vec<Warning>,
-    /// The name of the artifact that it made.
-    pub(crate) made: Option<String>,
-    /// The digest of the cache that it restored, and the one that it wants saved.
-    pub(crate) restored: Option<String>,
-    pub(crate) pending: Option<PendingCache>,
-}
-
-/// What a step has in its `with`.
-pub(crate) type With = BTreeMap<String, String>;
-
-fn given<'w>(with: &'w With, name: &str) -> Option<&'w str> {
-    with.get(name)
-        .map(|value| value.trim())
-        .filter(|value| !value.is_empty())
-}
-
-pub(crate) fn is_set(with: &With, name: &str) -> Result<bool, Problem> {
-    match given(with, name) {
-        None | Some("false") => Ok(false),
-        Some("true") => Ok(true),
-        Some(other) => {
-            let detail = format!("`{name}` is {other:?}; it is true or false");
-            Err(Problem::unprocessable(name, detail))
-        }
-    }
 }
 
 impl ArtifactJob {

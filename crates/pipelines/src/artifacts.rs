@@ -21,107 +21,104 @@ pub enum ArchiveFormat {
     Tar,
 }
 
-impl Pipelines {
-    /// The artifacts of a pipeline or a run, by name. Blocks.
-    pub fn artifacts(&self, of: SetOwner) -> Result<Vec<ArtifactSet>, Problem> {
-        self.inner().artifacts.sets(&of).map_err(|error| {
-            let detail = format!("the artifacts cannot be read: {error}");
-            Problem::new(ErrorKind::Internal, "artifacts_unreadable", detail)
-        })
-    }
+/// The artifacts of a pipeline or a run, by name. Blocks.
+pub fn list(pipelines: &Pipelines, of: SetOwner) -> Result<Vec<ArtifactSet>, Problem> {
+    pipelines.inner().artifacts.sets(&of).map_err(|error| {
+        let detail = format!("the artifacts cannot be read: {error}");
+        Problem::new(ErrorKind::Internal, "artifacts_unreadable", detail)
+    })
+}
 
-    /// One of them. Blocks.
-    pub fn artifact(&self, of: SetOwner, name: &str) -> Result<ArtifactSet, Problem> {
-        let set = self.inner().artifacts.set(&of, name);
-        set.ok_or_else(|| artifact_not_found(name))
-    }
+/// One of them. Blocks.
+pub fn artifact(pipelines: &Pipelines, of: SetOwner, name: &str) -> Result<ArtifactSet, Problem> {
+    let set = pipelines.inner().artifacts.set(&of, name);
+    set.ok_or_else(|| artifact_not_found(name))
+}
 
-    /// A file of an artifact, with its content. Blocks.
-    pub fn artifact_file(
-        &self,
-        of: SetOwner,
-        name: &str,
-        path: &str,
-    ) -> Result<(ArtifactFile, File), Problem> {
-        let set = self.artifact(of, name)?;
-        let file = set.files.into_iter().find(|file| file.path == path);
-        let file = file.ok_or_else(|| {
-            let detail = format!("the artifact {name:?} has no file {path:?}");
-            Problem::new(ErrorKind::NotFound, "file_not_found", detail).field("path")
-        })?;
-        let content = self.inner().artifacts.open_blob(&file.sha256);
-        let content = content.map_err(|error| {
-            let detail = format!("the content of {path} cannot be read: {error}");
-            Problem::new(ErrorKind::Internal, "artifact_gone", detail)
-        })?;
-        Ok((file, content))
-    }
+/// A file of an artifact, with its content. Blocks.
+pub fn artifact_file(
+    pipelines: &Pipelines,
+    of: SetOwner,
+    name: &str,
+    path: &str,
+) -> Result<(ArtifactFile, File), Problem> {
+    let set = artifact(pipelines, of, name)?;
+    let file = set.files.into_iter().find(|file| file.path == path);
+    let file = file.ok_or_else(|| {
+        let detail = format!("the artifact {name:?} has no file {path:?}");
+        Problem::new(ErrorKind::NotFound, "file_not_found", detail).field("path")
+    })?;
+    let content = pipelines.inner().artifacts.open_blob(&file.sha256);
+    let content = content.map_err(|error| {
+        let detail = format!("the content of {path} cannot be read: {error}");
+        Problem::new(ErrorKind::Internal, "artifact_gone", detail)
+    })?;
+    Ok((file, content))
+}
 
-    /// Writes all of an artifact. After an error what was written is no whole archive. Blocks.
-    pub fn write_archive(
-        &self,
-        set: &ArtifactSet,
-        format: ArchiveFormat,
-        out: impl Write,
-    ) -> io::Result<()> {
-        match format {
-            ArchiveFormat::Zip => self.inner().artifacts.write_zip(set, out),
-            ArchiveFormat::Tar => self.inner().artifacts.write_tar(set, out),
-        }
+/// Writes all of an artifact. After an error what was written is no whole archive. Blocks.
+pub fn write_archive(
+    pipelines: &Pipelines,
+    set: &ArtifactSet,
+    format: ArchiveFormat,
+    out: impl Write,
+) -> io::Result<()> {
+    match format {
+        ArchiveFormat::Zip => pipelines.inner().artifacts.write_zip(set, out),
+        ArchiveFormat::Tar => pipelines.inner().artifacts.write_tar(set, out),
     }
+}
 
-    /// The artifact of this name of the newest pipeline of a branch that succeeded and has one. Blocks.
-    pub fn latest_artifact(
-        &self,
-        repo: &RepoName,
-        branch: &BranchName,
-        name: &str,
-    ) -> Result<ArtifactSet, Problem> {
+/// The artifact of this name of the newest pipeline of a branch that succeeded and has one. Blocks.
+pub fn latest(
+    pipelines: &Pipelines,
+    repo: &RepoName,
+    branch: &BranchName,
+    name: &str,
+) -> Result<ArtifactSet, Problem> {
+    let filter = PipelineFilter {
+        branch: Some(branch.clone()),
+        state: Some(PipelineState::Succeeded),
+        ..PipelineFilter::default()
+    };
+    let (green, _) = pipelines.list(repo, &filter, LOOKED_THROUGH, |_| true)?;
+    let mut sets = green.iter().filter_map(|green| {
+        let owner = SetOwner::Pipeline(green.pipeline_id);
+        pipelines.inner().artifacts.set(&owner, name)
+    });
+    sets.next().ok_or_else(|| {
+        let mut problem = artifact_not_found(name);
+        problem.detail = format!("no pipeline of {branch} that succeeded has an artifact {name:?}");
+        problem
+    })
+}
+
+/// Lets go of artifacts and caches that are beyond what is kept. The newest green ones of default branches stay.
+pub(crate) fn sweep(pipelines: &Pipelines, now: Timestamp) {
+    let mut newest = HashSet::new();
+    for repo in pipelines.inner().repos.list() {
+        let branch = repo
+            .default_branch()
+            .and_then(|name| BranchName::parse(&name).ok());
+        let Some(branch) = branch else { continue };
         let filter = PipelineFilter {
-            branch: Some(branch.clone()),
+            branch: Some(branch),
             state: Some(PipelineState::Succeeded),
             ..PipelineFilter::default()
         };
-        let (green, _) = self.list(repo, &filter, LOOKED_THROUGH, |_| true)?;
-        let mut sets = green.iter().filter_map(|pipeline| {
-            let owner = SetOwner::Pipeline(pipeline.pipeline_id);
-            self.inner().artifacts.set(&owner, name)
-        });
-        sets.next().ok_or_else(|| {
-            let mut problem = artifact_not_found(name);
-            problem.detail =
-                format!("no pipeline of {branch} that succeeded has an artifact {name:?}");
-            problem
-        })
+        if let Ok((green, _)) = pipelines.list(repo.name(), &filter, 1, |_| true) {
+            newest.extend(green.into_iter().map(|it| it.pipeline_id));
+        }
     }
-
-    /// Lets go of artifacts and caches that are beyond what is kept. The newest green ones of default branches stay.
-    pub(crate) fn sweep_artifacts(&self, now: Timestamp) {
-        let mut newest = HashSet::new();
-        for repo in self.inner().repos.list() {
-            let branch = repo
-                .default_branch()
-                .and_then(|name| BranchName::parse(&name).ok());
-            let Some(branch) = branch else { continue };
-            let filter = PipelineFilter {
-                branch: Some(branch),
-                state: Some(PipelineState::Succeeded),
-                ..PipelineFilter::default()
-            };
-            if let Ok((green, _)) = self.list(repo.name(), &filter, 1, |_| true) {
-                newest.extend(green.into_iter().map(|it| it.pipeline_id));
-            }
-        }
-        let is_pinned = |owner: &SetOwner, _: &str| match owner {
-            SetOwner::Pipeline(id) => newest.contains(id) || self.live(*id).is_some(),
-            SetOwner::Run(_) => false,
-        };
-        if let Err(error) = self.inner().artifacts.sweep(now, &is_pinned) {
-            tracing::error!(%error, "failed to let go of old artifacts");
-        }
-        if let Err(error) = self.inner().caches.sweep() {
-            tracing::error!(%error, "failed to let go of old caches");
-        }
+    let is_pinned = |owner: &SetOwner, _: &str| match owner {
+        SetOwner::Pipeline(id) => newest.contains(id) || pipelines.live(*id).is_some(),
+        SetOwner::Run(_) => false,
+    };
+    if let Err(error) = pipelines.inner().artifacts.sweep(now, &is_pinned) {
+        tracing::error!(%error, "failed to let go of old artifacts");
+    }
+    if let Err(error) = pipelines.inner().caches.sweep() {
+        tracing::error!(%error, "failed to let go of old caches");
     }
 }
 

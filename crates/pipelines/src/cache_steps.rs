@@ -2,12 +2,10 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
-
-use crate::artifact_steps::{ActionDone, With, is_set};
+use crate::action::{ActionDone, PendingCache, With, is_set};
 use branchyard_artifacts::{CacheRequest, CacheScope, CacheStore, JobDirs, Saved, TrustClass};
 use branchyard_model::{Problem, RepoName, Warning};
+use jiff::Timestamp;
 
 /// The caches that a job may read and write.
 #[derive(Debug, Clone)]
@@ -17,13 +15,6 @@ pub(crate) struct CacheJob {
     pub(crate) dirs: JobDirs,
     /// Its own scope first, then those that it may read besides.
     pub(crate) scopes: Vec<CacheScope>,
-}
-
-/// A cache that is to be saved when the job has succeeded.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct PendingCache {
-    pub(crate) key: String,
-    pub(crate) paths: Vec<String>,
 }
 
 /// The caches of a branch: its own, and those of protected branches. A protected branch reads none that others made.

@@ -256,7 +256,7 @@ pub(crate) fn extend_env(
 }
 
 /// A text of a workflow as it is shown, to terminals too. Each change of a job tells it again.
-pub(crate) fn shown(text: String) -> String {
+pub(crate) fn shown(text: &str) -> String {
     let mut text = text.replace(char::is_control, " ");
     if let Some((at, _)) = text.char_indices().nth(MAX_SHOWN) {
         text.truncate(at);

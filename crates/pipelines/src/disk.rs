@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::action::PendingCache;
 use crate::bisect::BisectPlan;
-use crate::cache_steps::PendingCache;
-use crate::job::JobEnd;
+use crate::job_end::JobEnd;
 use branchyard_model::{
     AnsweredBy, PipelineId, PipelineRecord, RunId, StepRecord, TestReport, Warning,
 };
@@ -103,9 +103,9 @@ pub(crate) struct StepProgress {
 /// The directories of an attempt.
 #[derive(Debug, Clone)]
 pub(crate) struct AttemptDirs {
-    pub(crate) home: PathBuf,
-    pub(crate) tmp: PathBuf,
-    pub(crate) files: PathBuf,
+    home: PathBuf,
+    tmp: PathBuf,
+    files: PathBuf,
     dir: PathBuf,
 }
 
@@ -251,6 +251,19 @@ impl PipelineDisk {
 }
 
 impl AttemptDirs {
+    pub(crate) fn home(&self) -> &Path {
+        &self.home
+    }
+
+    pub(crate) fn tmp(&self) -> &Path {
+        &self.tmp
+    }
+
+    /// What steps write for those after them is there.
+    pub(crate) fn files(&self) -> &Path {
+        &self.files
+    }
+
     pub(crate) fn make(&self) -> io::Result<()> {
         for dir in [&self.home, &self.tmp, &self.files] {
             fs::create_dir_all(dir)?;
@@ -272,7 +285,8 @@ impl AttemptDirs {
         self.files.join(step.to_string())
     }
 
-    pub(crate) fn summary(&self) -> PathBuf {
-        self.dir.join("summary.md")
+    /// What a step wrote for people to read.
+    pub(crate) fn summary(&self, step: usize) -> PathBuf {
+        self.dir.join(format!("summary-{step}.md"))
     }
 }

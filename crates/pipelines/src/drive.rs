@@ -13,9 +13,9 @@ use crate::bisect::Bisect;
 use crate::concurrency::{GroupEntry, GroupPlace};
 use crate::context::{self, NeededJob};
 use crate::job::{self, HeldJob};
-use crate::live::{LivePipeline, StopHandle, since};
+use crate::live::{LivePipeline, StopHandle, finish, since};
 use crate::pipelines::Pipelines;
-use crate::start::{invalid, jobs_of, options};
+use crate::planned::{invalid, jobs_of, options};
 use branchyard_model::{JobState, PipelineState, Problem};
 use branchyard_workflow::{JobStatus, PlannedJob, check, condition};
 
@@ -409,24 +409,6 @@ impl Driver<'_> {
             }
         }
     }
-}
-
-/// Gives a job an end.
-pub(crate) fn finish(
-    live: &LivePipeline,
-    job: &str,
-    state: JobState,
-    reason: Option<String>,
-    error: Option<Problem>,
-) {
-    let problem = error.map(Problem::outward);
-    live.change_job(job, |record| {
-        record.state = state;
-        record.reason = reason;
-        record.error = problem;
-        record.scratch = record.scratch.filter(|_| record.held_until.is_some());
-        record.ended_at = Some(Timestamp::now());
-    });
 }
 
 /// Records the end of the pipeline, and tells it.

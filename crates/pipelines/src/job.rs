@@ -2,40 +2,30 @@
 //! runs its steps with all three.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 
-use crate::cache_steps::{self, CacheJob};
 use crate::concurrency::{self, GroupEntry, GroupPlace};
 use crate::context::{self, Contexts, JobFacts, NeededJob};
-use crate::disk::{Attempt, AttemptDirs, StepProgress};
-use crate::drive::finish;
+use crate::disk::{Attempt, StepProgress};
 use crate::held;
+use crate::job_end::JobEnd;
+use crate::job_runner::JobRunner;
 use crate::job_secrets::JobSecrets;
-use crate::live::{LivePipeline, StopHandle};
+use crate::live::{LivePipeline, StopHandle, finish};
 use crate::pipelines::Pipelines;
+use crate::planned::job_record;
 use crate::reuse::{self, ReuseQuestion};
-use crate::start::job_record;
+use crate::reuse_places::ReuseTrust;
 use crate::step::StepRunner;
 use crate::uses;
-use branchyard_artifacts::{JobDir, JobDirs};
 use branchyard_config::crash_point;
-use branchyard_model::{
-    BranchName, CommitId, JobRecord, JobState, PipelineRecord, Problem, ReusableJob, RunId, Warning,
-};
-use branchyard_runs::step::{self, JobSlot, SeenPlaces, StepPlace};
-use branchyard_workflow::{
-    ExprFault, ExprValue, PlannedConcurrency, PlannedJob, StepAction, WorkflowPlan, render,
-};
+use branchyard_model::{JobRecord, JobState, PipelineRecord, ReusableJob, RunId, Warning};
+use branchyard_runs::step::{self, JobSlot};
+use branchyard_workflow::{PlannedConcurrency, PlannedJob, StepAction, WorkflowPlan, render};
 use branchyard_workspace::ScratchLease;
 use branchyard_workspace::repos::Repo;
-
-/// How long after it could not be written how a job goes it is tried again.
-const TRY_AGAIN: Duration = Duration::from_secs(1);
 
 /// What a job that an earlier daemon had begun has.
 #[derive(Debug)]
@@ -49,40 +39,6 @@ pub(crate) struct HeldJob {
     pub(crate) stop: StopHandle,
 }
 
-/// How an attempt at a job ended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct JobEnd {
-    pub(crate) state: JobState,
-    #[serde(default)]
-    pub(crate) reason: Option<String>,
-    #[serde(default)]
-    pub(crate) error: Option<Problem>,
-}
-
-impl JobEnd {
-    pub(crate) fn of(state: JobState, reason: Option<String>) -> Self {
-        Self {
-            state,
-            reason,
-            error: None,
-        }
-    }
-
-    pub(crate) fn rejected(problem: Problem) -> Self {
-        Self {
-            state: JobState::Rejected,
-            reason: None,
-            error: Some(problem.outward()),
-        }
-    }
-
-    /// Rejected for an expression that has no value.
-    pub(crate) fn invalid(what: &str, fault: &ExprFault) -> Self {
-        let problem = Problem::unprocessable("file", format!("{what}: {fault}"));
-        Self::rejected(problem)
-    }
-}
-
 /// What a job holds while its steps run.
 type JobHolds = (Option<GroupPlace>, ScratchLease, JobSlot);
 
@@ -94,33 +50,14 @@ pub(crate) async fn run(
     needed: Vec<NeededJob>,
     (stop, held): (StopHandle, Option<HeldJob>),
 ) {
-    let runner = JobRunner {
-        pipelines,
-        live,
-        nth,
-        job,
-        number: live.job(&job.id).attempt,
-        needs: context::needs(&needed),
-        stop,
-    };
+    let needs = context::needs(&needed);
+    let runner = JobRunner::new((pipelines, live), (nth, job), (needs, stop));
     let leaving = live.leaving().clone();
     tokio::select! {
         biased;
         () = leaving.cancelled() => {}
         () = runner.until_ended(held) => {}
     }
-}
-
-/// One attempt at a job.
-pub(crate) struct JobRunner<'a> {
-    pub(crate) pipelines: &'a Pipelines,
-    pub(crate) live: &'a Arc<LivePipeline>,
-    nth: usize,
-    pub(crate) job: &'a PlannedJob,
-    /// Which attempt it is.
-    pub(crate) number: u32,
-    needs: ExprValue,
-    pub(crate) stop: StopHandle,
 }
 
 impl JobRunner<'_> {
@@ -130,36 +67,45 @@ impl JobRunner<'_> {
         let end = end.unwrap_or_else(|end| end);
         let is_new = holds.is_some() && attempt.end.is_none();
         // What a job with secrets left may have them in it.
-        if is_new && self.job.secrets.is_empty() && !self.is_retried(&end) {
-            attempt.held_until = held::until(self.job, &end);
+        if is_new && self.job().secrets.is_empty() && !self.is_retried(&end) {
+            attempt.held_until = held::until(self.job(), &end);
         }
         attempt.end = Some(end.clone());
         // Before the worktree is another's: what the next daemon finds must not ask for it again.
         self.keep(&attempt).await;
         crash_point("job-ended");
         if self.tries_again(&end) {
-            self.pipelines.inner().disk.discard(&self.dirs());
+            self.pipelines().inner().disk.discard(&self.dirs());
             return;
         }
         self.show_reuse(&attempt, end.state);
         if let Some(until) = attempt.held_until
             && let Some((_place, lease, _slot)) = holds.take()
         {
-            let place = (self.live.id(), self.job.id.as_str());
-            self.pipelines.hold(place, lease, until);
+            let place = (self.live().id(), self.job().id.as_str());
+            held::hold(self.pipelines(), place, lease, until);
             let number = attempt.scratch;
-            self.live.change_job(&self.job.id, |record| {
+            self.live().change_job(&self.job().id, |record| {
                 (record.scratch, record.held_until) = (number, Some(until));
             });
         }
-        finish(self.live, &self.job.id, end.state, end.reason, end.error);
-        self.pipelines.note_reusable(&self.live.record());
-        self.pipelines.inner().disk.discard(&self.dirs());
+        finish(
+            self.live(),
+            &self.job().id,
+            end.state,
+            end.reason,
+            end.error.map(|error| *error),
+        );
+        self.pipelines()
+            .inner()
+            .reusable
+            .note(&self.live().record());
+        self.pipelines().inner().disk.discard(&self.dirs());
     }
 
     /// Whether `retry` of the job has it tried again after this.
     fn is_retried(&self, end: &JobEnd) -> bool {
-        let Some(rule) = &self.job.extras.retry else {
+        let Some(rule) = &self.job().extras.retry else {
             return false;
         };
         let is_on = |word: &str| rule.on.iter().any(|on| on == word);
@@ -168,8 +114,8 @@ impl JobRunner<'_> {
             JobState::Failed => is_on("flaky") && self.has_only_flaky_failures(),
             _ => false,
         };
-        let is_left = self.live.job(&self.job.id).retries < rule.max;
-        is_meant && is_left && !self.stop.is_stopped()
+        let is_left = self.live().job(&self.job().id).retries < rule.max;
+        is_meant && is_left && !self.stop().is_stopped()
     }
 
     /// Has the job wait for its next attempt, if `retry` says so.
@@ -177,14 +123,14 @@ impl JobRunner<'_> {
         if !self.is_retried(end) {
             return false;
         }
-        let next = job_record(self.job);
-        self.live.change_job(&self.job.id, |job| {
+        let next = job_record(self.job());
+        self.live().change_job(&self.job().id, |job| {
             *job = JobRecord {
-                attempt: self.number + 1,
+                attempt: self.number() + 1,
                 retries: job.retries + 1,
                 reason: Some(format!(
                     "attempt {}: {}; tried again (retry)",
-                    self.number,
+                    self.number(),
                     end.reason.as_deref().unwrap_or(end.state.as_str())
                 )),
                 ..next
@@ -199,8 +145,8 @@ impl JobRunner<'_> {
         attempt: &mut Attempt,
         holds: &mut Option<JobHolds>,
     ) -> Result<JobEnd, JobEnd> {
-        let repo = self.live.look(|record| record.repo.clone());
-        let repo = self.pipelines.inner().repos.get(&repo);
+        let repo = self.live().look(|record| record.repo.clone());
+        let repo = self.pipelines().inner().repos.get(&repo);
         let repo = repo.map_err(JobEnd::rejected)?;
         match held {
             Some(held) => {
@@ -224,7 +170,7 @@ impl JobRunner<'_> {
             }
             None => {
                 self.check(&repo).await?;
-                *attempt = self.fresh_attempt();
+                *attempt = fresh_attempt(&self.live().job(&self.job().id), self.job());
                 attempt.key = self.reuse_key(&repo).await?;
                 if let Some(answer) = self.answer(attempt.key.as_deref()) {
                     *attempt = answer;
@@ -259,18 +205,18 @@ impl JobRunner<'_> {
         attempt: &mut Attempt,
         lease: &ScratchLease,
     ) -> Result<JobEnd, JobEnd> {
-        let (plan, dirs) = (self.live.plan(), self.dirs());
+        let (plan, dirs) = (self.live().plan(), self.dirs());
         dirs.make().map_err(|error| self.unwritten(&error))?;
         let seen = self.seen(repo, lease)?;
         let secrets = self.secrets(repo).map_err(JobEnd::rejected)?;
         let facts = JobFacts {
-            attempt: self.number,
+            attempt: self.number(),
             directory: &seen.worktree,
             tmp: &seen.tmp,
-            needs: self.needs.clone(),
+            needs: self.needs().clone(),
             secrets: secrets.all(),
         };
-        let contexts = context::of_job(&plan.plan, self.job, &facts);
+        let contexts = context::of_job(&plan.plan, self.job(), &facts);
         let (env, seconds) = self.show_named(&contexts, attempt)?;
         let mut steps = StepRunner::new(self, repo.clone(), (lease, seen), &secrets, attempt);
         steps.begin(contexts, env, seconds);
@@ -292,22 +238,22 @@ impl JobRunner<'_> {
         contexts: &Contexts,
         attempt: &mut Attempt,
     ) -> Result<(BTreeMap<String, String>, f64), JobEnd> {
-        let (plan, context) = (self.live.plan(), contexts.eval());
+        let (plan, context) = (self.live().plan(), contexts.eval());
         let mut env = BTreeMap::new();
-        for planned in [&plan.plan.env, &self.job.env] {
+        for planned in [&plan.plan.env, &self.job().env] {
             let added = context::extend_env(&mut env, planned, &context);
             added.map_err(|fault| JobEnd::invalid("`env`", &fault))?;
         }
-        let seconds = context::seconds(&self.job.timeout_minutes, &context)
+        let seconds = context::seconds(&self.job().timeout_minutes, &context)
             .map_err(|fault| JobEnd::invalid("`timeout-minutes`", &fault))?;
-        let is_tolerated = context::flag(&self.job.continue_on_error, &context)
+        let is_tolerated = context::flag(&self.job().continue_on_error, &context)
             .map_err(|fault| JobEnd::invalid("`continue-on-error`", &fault))?;
-        let name = context::text(&self.job.name, &context)
+        let name = context::text(&self.job().name, &context)
             .map_err(|fault| JobEnd::invalid("`name`", &fault))?;
-        let name = context::shown(name);
+        let name = context::shown(&name);
         attempt.name = Some(name.clone());
         attempt.continue_on_error = is_tolerated;
-        self.live.change_job(&self.job.id, |record| {
+        self.live().change_job(&self.job().id, |record| {
             record.continue_on_error = is_tolerated;
             record.name = name;
         });
@@ -316,57 +262,13 @@ impl JobRunner<'_> {
 
     fn outputs(&self, contexts: &Contexts) -> Result<BTreeMap<String, String>, JobEnd> {
         let context = contexts.eval();
-        let outputs = self.job.outputs.iter().map(|(name, text)| {
+        let outputs = self.job().outputs.iter().map(|(name, text)| {
             let value = render(text, &context);
             let value =
                 value.map_err(|fault| JobEnd::invalid(&format!("the output `{name}`"), &fault))?;
             Ok((name.clone(), value))
         });
         outputs.collect()
-    }
-
-    /// Where the steps find what they share.
-    fn seen(&self, repo: &Repo, lease: &ScratchLease) -> Result<SeenPlaces, JobEnd> {
-        let dirs = self.dirs();
-        let place = StepPlace {
-            worktree: lease.path().to_owned(),
-            home: dirs.home,
-            tmp: dirs.tmp,
-            files: dirs.files,
-            script: None,
-            working_directory: PathBuf::new(),
-        };
-        let seen = step::seen_places(&self.pipelines.inner().runs, repo, &place);
-        seen.map_err(JobEnd::rejected)
-    }
-
-    /// The directories of the job, for artifacts and caches.
-    pub(crate) fn job_dirs(&self, lease: &ScratchLease, seen: &SeenPlaces) -> JobDirs {
-        let dirs = self.dirs();
-        let dir = |seen: &Path, real: &Path| JobDir {
-            seen: seen.to_owned(),
-            real: real.to_owned(),
-        };
-        JobDirs {
-            root: dir(&seen.worktree, lease.path()),
-            home: Some(dir(&seen.home, &dirs.home)),
-            mounts: vec![dir(&seen.tmp, &dirs.tmp)],
-        }
-    }
-
-    /// The caches that the job may read and write.
-    pub(crate) fn caches(&self, repo: &Repo, dirs: JobDirs) -> CacheJob {
-        let branch = self.live.look(|record| record.branch.to_string());
-        let is_protected = self.live.plan().is_protected;
-        let mut protected = repo.protected_patterns();
-        // A glob is the name of no branch.
-        protected.retain(|name| BranchName::parse(name).is_ok());
-        CacheJob {
-            store: self.pipelines.inner().caches.clone(),
-            repo: repo.name().clone(),
-            dirs,
-            scopes: cache_steps::scopes(&branch, is_protected, &protected),
-        }
     }
 
     /// Saves what the steps wanted cached. That it cannot be saved is no failure of the job.
@@ -390,8 +292,8 @@ impl JobRunner<'_> {
             }
         }
         let warnings = attempt.warnings.clone();
-        self.live
-            .change_job(&self.job.id, |record| record.warnings = warnings);
+        self.live()
+            .change_job(&self.job().id, |record| record.warnings = warnings);
     }
 
     /// Moves the worktree to the commit, unless that was done before.
@@ -400,9 +302,9 @@ impl JobRunner<'_> {
             return Ok(());
         }
         let (commit, _) = self.commit();
-        let prepared = lease.prepare(&commit, self.job.extras.warm).await;
+        let prepared = lease.prepare(&commit, self.job().extras.warm).await;
         prepared.map_err(|error| {
-            let judged = self.pipelines.inner().margin.judge(error.problem());
+            let judged = self.pipelines().inner().margin.judge(error.problem());
             JobEnd::rejected(judged)
         })?;
         attempt.is_prepared = true;
@@ -414,63 +316,37 @@ impl JobRunner<'_> {
     /// Refuses what cannot be run here, before anything is taken for it.
     async fn check(&self, repo: &Repo) -> Result<(), JobEnd> {
         self.secrets(repo).map_err(JobEnd::rejected)?;
-        let runs = &self.pipelines.inner().runs;
-        uses::check_tools(runs, repo, self.job)
+        let runs = &self.pipelines().inner().runs;
+        uses::check_tools(runs, repo, self.job())
             .await
             .map_err(JobEnd::rejected)
     }
 
-    fn fresh_attempt(&self) -> Attempt {
-        let record = self.live.job(&self.job.id);
-        let steps = record.steps.into_iter().zip(&self.job.steps);
-        let steps = steps.map(|(record, step)| StepProgress {
-            minted: matches!(step.action, StepAction::Run { .. }).then(RunId::new),
-            record,
-            ..StepProgress::default()
-        });
-        Attempt {
-            steps: steps.collect(),
-            ..Attempt::default()
-        }
-    }
-
-    fn question<'a>(
-        &'a self,
-        record: &'a PipelineRecord,
-        plan: &'a WorkflowPlan,
-        secrets: &'a JobSecrets,
-    ) -> ReuseQuestion<'a> {
-        ReuseQuestion {
-            record,
-            plan,
-            secrets,
-            job: self.job,
-            needs: &self.needs,
-        }
-    }
-
     async fn reuse_key(&self, repo: &Arc<Repo>) -> Result<Option<String>, JobEnd> {
-        let (record, plan) = (self.live.record(), self.live.plan());
+        let (record, plan) = (self.live().record(), self.live().plan());
         let secrets = self.secrets(repo).map_err(JobEnd::rejected)?;
-        let question = self.question(&record, &plan.plan, &secrets);
-        let key = reuse::key(self.pipelines, repo, &question).await;
+        let question = question(self, (&record, &plan.plan), &secrets);
+        let key = reuse::key(self.pipelines(), repo, &question).await;
         key.map_err(JobEnd::rejected)
     }
 
     /// What an earlier job with the same key has made.
     fn answer(&self, key: Option<&str>) -> Option<Attempt> {
-        let (record, plan) = (self.live.record(), self.live.plan());
+        let (record, plan) = (self.live().record(), self.live().plan());
         // What failed before is not answered for in a retry of all of it either.
         let none = JobSecrets::default();
-        let question = self.question(&record, &plan.plan, &none);
-        let trust = (plan.is_protected, plan.sees_all);
-        let (answered, job, mut attempt) = self.pipelines.answer(&question, key?, trust)?;
+        let question = question(self, (&record, &plan.plan), &none);
+        let trust = ReuseTrust {
+            is_protected: plan.is_protected,
+            sees_all: plan.sees_all,
+        };
+        let (answered, job, mut attempt) = reuse::answer(self.pipelines(), &question, key?, trust)?;
         if job.tests.is_some() {
             self.copy_tests((answered.pipeline, &answered.job, job.attempt));
         }
         attempt.answered_by = Some(answered);
         attempt.name = Some(job.name.clone());
-        self.live.change_job(&self.job.id, |record| {
+        self.live().change_job(&self.job().id, |record| {
             record.name = job.name;
             record.steps = job.steps;
             record.tests = job.tests;
@@ -480,11 +356,11 @@ impl JobRunner<'_> {
 
     /// Shows by which job it was answered, or that it may answer for others.
     fn show_reuse(&self, attempt: &Attempt, state: JobState) {
-        let is_protected = self.live.plan().is_protected;
+        let is_protected = self.live().plan().is_protected;
         // A cache may be another one the next time.
         let key = attempt.key.clone().filter(|_| attempt.restored.is_empty());
         let key = key.filter(|_| state == JobState::Succeeded);
-        self.live.change_job(&self.job.id, |record| {
+        self.live().change_job(&self.job().id, |record| {
             record.artifacts.clone_from(&attempt.artifacts);
             record.answered_by.clone_from(&attempt.answered_by);
             record.reusable = key.map(|key| ReusableJob { key, is_protected });
@@ -502,18 +378,18 @@ impl JobRunner<'_> {
         place: Option<GroupPlace>,
         repo: &Arc<Repo>,
     ) -> Result<JobHolds, JobEnd> {
-        self.live.change_job(&self.job.id, |record| {
+        self.live().change_job(&self.job().id, |record| {
             record.state = JobState::Queued;
             record.reason = None;
         });
         let (runs, scratch) = (
-            &self.pipelines.inner().runs,
-            self.pipelines.inner().workspaces.scratch(),
+            &self.pipelines().inner().runs,
+            self.pipelines().inner().workspaces.scratch(),
         );
-        let principal = self.live.look(|record| record.principal.clone());
+        let principal = self.live().look(|record| record.principal.clone());
         let waiting = |what: &'static str| {
             move |position: usize| {
-                self.live.change_job(&self.job.id, |record| {
+                self.live().change_job(&self.job().id, |record| {
                     record.reason = Some(format!("waits for {what}; position {position}"));
                 });
             }
@@ -527,22 +403,22 @@ impl JobRunner<'_> {
     }
 
     async fn enter_group(&self) -> Result<Option<GroupPlace>, JobEnd> {
-        let Some(concurrency) = &self.job.concurrency else {
+        let Some(concurrency) = &self.job().concurrency else {
             return Ok(None);
         };
         let entry = self.group_entry(concurrency)?;
         let (repo, group) = (entry.repo.clone(), entry.group.clone());
         let (place, mut turn) = self
-            .pipelines
+            .pipelines()
             .inner()
             .groups
-            .enter(entry, self.stop.clone());
+            .enter(entry, self.stop().clone());
         if turn.try_recv().is_ok() {
             return Ok(Some(place));
         }
-        let holder = self.pipelines.inner().groups.holder(&repo, &group);
+        let holder = self.pipelines().inner().groups.holder(&repo, &group);
         let holder = holder.unwrap_or_else(|| "another".to_owned());
-        self.live.change_job(&self.job.id, |record| {
+        self.live().change_job(&self.job().id, |record| {
             record.state = JobState::Waiting;
             record.reason = Some(format!(
                 "waits for {holder} in the concurrency group {group}"
@@ -554,81 +430,59 @@ impl JobRunner<'_> {
     }
 
     fn group_entry(&self, concurrency: &PlannedConcurrency) -> Result<GroupEntry, JobEnd> {
-        let plan = self.live.plan();
+        let plan = self.live().plan();
         let context = context::of_plan(&plan.plan)
-            .with("needs", self.needs.clone())
-            .with("strategy", self.job.strategy.context())
-            .with("matrix", self.job.strategy.matrix.clone())
+            .with("needs", self.needs().clone())
+            .with("strategy", self.job().strategy.context())
+            .with("matrix", self.job().strategy.matrix.clone())
             .eval();
         let invalid = |fault| JobEnd::invalid("`concurrency`", &fault);
         let group = context::text(&concurrency.group, &context).map_err(invalid)?;
         let cancels = context::flag(&concurrency.cancel_in_progress, &context);
         Ok(GroupEntry {
-            repo: self.live.look(|record| record.repo.clone()),
+            repo: self.live().look(|record| record.repo.clone()),
             group,
             cancels: cancels.map_err(invalid)?,
             is_single: concurrency.is_single,
-            who: concurrency::job_in_words(&self.job.id, self.live.id()),
-            age: (self.live.id(), self.nth),
+            who: concurrency::job_in_words(&self.job().id, self.live().id()),
+            age: (self.live().id(), self.nth()),
         })
     }
 
-    async fn unless_stopped<T>(&self, wait: impl Future<Output = T>) -> Result<T, JobEnd> {
-        tokio::select! {
-            biased;
-            () = self.stop.stopped() => Err(JobEnd::of(JobState::Cancelled, self.stop.reason())),
-            got = wait => Ok(got),
-        }
-    }
-
     fn show_begun(&self, attempt: &Attempt) {
-        self.live.change_job(&self.job.id, |record| {
+        self.live().change_job(&self.job().id, |record| {
             record.state = JobState::Running;
             record.reason = None;
             record.scratch = attempt.scratch;
             record.started_at = attempt.started_at;
         });
     }
+}
 
-    pub(crate) fn dirs(&self) -> AttemptDirs {
-        let of = (self.job.id.as_str(), self.number);
-        self.pipelines
-            .inner()
-            .disk
-            .dirs(self.live.id(), of, self.nth)
+/// Nothing of it has begun.
+fn fresh_attempt(record: &JobRecord, job: &PlannedJob) -> Attempt {
+    let steps = record.steps.iter().zip(&job.steps);
+    let steps = steps.map(|(record, step)| StepProgress {
+        minted: matches!(step.action, StepAction::Run { .. }).then(RunId::new),
+        record: record.clone(),
+        ..StepProgress::default()
+    });
+    Attempt {
+        steps: steps.collect(),
+        ..Attempt::default()
     }
+}
 
-    /// The commit that it is at, and its tree.
-    pub(crate) fn commit(&self) -> (CommitId, CommitId) {
-        match self.live.job(&self.job.id).bisect {
-            Some(test) => (test.commit, test.tree),
-            None => self
-                .live
-                .look(|record| (record.commit.clone(), record.tree.clone())),
-        }
-    }
-
-    fn save(&self, attempt: &Attempt) -> Result<(), Problem> {
-        let (disk, margin) = (&self.pipelines.inner().disk, &self.pipelines.inner().margin);
-        let of = (self.job.id.as_str(), self.number);
-        let saved = margin.spend(|| disk.save_attempt(self.live.id(), of, attempt));
-        saved.map_err(|error| {
-            let detail = "how the job goes could not be recorded";
-            margin.judge(Problem::unwritten("job_not_recorded", detail, &error))
-        })
-    }
-
-    /// Saves the attempt, however long the disk has no room for it.
-    pub(crate) async fn keep(&self, attempt: &Attempt) {
-        while let Err(problem) = self.save(attempt) {
-            tracing::error!(pipeline = %self.live.id(), job = self.job.id, error = problem.detail, "it is tried again");
-            tokio::time::sleep(TRY_AGAIN).await;
-        }
-    }
-
-    fn unwritten(&self, error: &std::io::Error) -> JobEnd {
-        let detail = "the directories of the job could not be made";
-        let problem = Problem::unwritten("job_not_recorded", detail, error);
-        JobEnd::rejected(self.pipelines.inner().margin.judge(problem))
+fn question<'a>(
+    job: &'a JobRunner<'_>,
+    (record, plan): (&'a PipelineRecord, &'a WorkflowPlan),
+    secrets: &'a JobSecrets,
+) -> ReuseQuestion<'a> {
+    ReuseQuestion {
+        record,
+        plan,
+        secrets,
+        job: job.job(),
+        needs: job.needs(),
     }
 }

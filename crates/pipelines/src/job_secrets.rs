@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::job::JobRunner;
+use crate::job_runner::JobRunner;
 use branchyard_model::{ErrorKind, PipelineSource, Problem};
 use branchyard_runs::secrets;
 use branchyard_workspace::repos::Repo;
@@ -49,7 +49,7 @@ impl JobSecrets {
 impl JobRunner<'_> {
     /// What the job is given, or why it is not.
     pub(crate) fn secrets(&self, repo: &Repo) -> Result<JobSecrets, Problem> {
-        let names = &self.job.secrets;
+        let names = &self.job().secrets;
         let Some(first) = names.first() else {
             return Ok(JobSecrets::default());
         };
@@ -58,7 +58,7 @@ impl JobRunner<'_> {
             return Err(secrets::secret_refused(detail.to_owned())
                 .help("leave it out, or name a secret of the operator's"));
         }
-        let (plan, record) = (self.live.plan(), self.live.record());
+        let (plan, record) = (self.live().plan(), self.live().record());
         if !plan.is_remote_tip {
             let what = match record.source {
                 PipelineSource::Workspace => "what is in a workspace",
@@ -74,8 +74,8 @@ impl JobRunner<'_> {
         }
         let file = plan.plan.file.rsplit('/').next().unwrap_or_default();
         let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
-        let called = format!("{stem}/{}", self.job.job);
-        let runs = &self.pipelines.inner().runs;
+        let called = format!("{stem}/{}", self.job().job);
+        let runs = &self.pipelines().inner().runs;
         let given = secrets::for_job(runs, (repo.name(), &record.branch), &called, names);
         given.map(JobSecrets)
     }

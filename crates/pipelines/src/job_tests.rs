@@ -11,7 +11,9 @@ use jiff::Timestamp;
 
 use crate::disk::Attempt;
 use crate::hash_files::WorktreeFiles;
-use crate::job::{JobEnd, JobRunner};
+use crate::job_end::JobEnd;
+use crate::job_runner::JobRunner;
+use crate::live::LivePipeline;
 use crate::pipelines::{Pipelines, job_not_found};
 use crate::regular::open_regular;
 use crate::source::with_store;
@@ -39,7 +41,7 @@ impl JobRunner<'_> {
         attempt: &mut Attempt,
         (lease, end): (&ScratchLease, &JobEnd),
     ) {
-        if self.job.extras.reports.is_empty() || end.state == JobState::Cancelled {
+        if self.job().extras.reports.is_empty() || end.state == JobState::Cancelled {
             return;
         }
         match self.read_tests(repo, attempt, lease).await {
@@ -50,8 +52,8 @@ impl JobRunner<'_> {
                     let message = format!("the job succeeded, and of its tests {counts}");
                     attempt.warnings.push(Warning::new("tests_failed", message));
                 }
-                self.live
-                    .change_job(&self.job.id, |job| job.tests = Some(counts));
+                self.live()
+                    .change_job(&self.job().id, |job| job.tests = Some(counts));
             }
             Err(why) => {
                 let message = format!("the tests of this job are not known: {why}");
@@ -61,8 +63,8 @@ impl JobRunner<'_> {
             }
         }
         let warnings = attempt.warnings.clone();
-        self.live
-            .change_job(&self.job.id, |job| job.warnings = warnings);
+        self.live()
+            .change_job(&self.job().id, |job| job.warnings = warnings);
     }
 
     async fn read_tests(
@@ -71,24 +73,28 @@ impl JobRunner<'_> {
         attempt: &Attempt,
         lease: &ScratchLease,
     ) -> Result<(TestReport, Vec<Warning>), String> {
-        let globs = FileGlobs::parse(self.job.extras.reports.iter().map(String::as_str))?;
-        let (record, env) = (self.live.record(), attempt.env.clone());
+        let globs = FileGlobs::parse(self.job().extras.reports.iter().map(String::as_str))?;
+        let (record, env) = (self.live().record(), attempt.env.clone());
         let tracked = tracked(repo, &self.commit().0, globs.clone()).await?;
-        let runs = &self.pipelines.inner().runs;
+        let runs = &self.pipelines().inner().runs;
         let secrets = self.secrets(repo).map_err(|problem| problem.detail)?;
         let hidden = (&env, secrets.values());
         let redactor = step::step_redactor(runs, repo, hidden, &self.dirs().masks());
         let redactor = redactor.map_err(|error| error.to_string())?;
         let since = attempt.started_at.unwrap_or(Timestamp::MIN);
         let root = lease.path().to_owned();
-        let base = self.base(repo, &record);
-        let (pipelines, job, number) = (self.pipelines.clone(), self.job.id.clone(), self.number);
+        let base = base(self.live(), repo, &record);
+        let (pipelines, job, number) = (
+            self.pipelines().clone(),
+            self.job().id.clone(),
+            self.number(),
+        );
         let read = tokio::task::spawn_blocking(move || {
             let is_wanted = |path: &Path| globs.matches(path) && !tracked.contains(path);
             let found = WorktreeFiles(&root).matching(is_wanted)?;
             let (mut report, warnings) = read(&root, found, since, redactor);
             let place = (&record, job.as_str(), number);
-            let earlier = pipelines.earlier_tests(place, base.as_ref(), &report);
+            let earlier = earlier_tests(&pipelines, place, base.as_ref(), &report);
             earlier.judge(&mut report);
             let (disk, margin) = (&pipelines.inner().disk, &pipelines.inner().margin);
             let id = record.pipeline_id;
@@ -101,30 +107,26 @@ impl JobRunner<'_> {
 
     /// Takes over the tests of the job that answers.
     pub(crate) fn copy_tests(&self, (from, job, attempt): (PipelineId, &str, u32)) {
-        let (disk, margin) = (&self.pipelines.inner().disk, &self.pipelines.inner().margin);
-        let own = (self.job.id.as_str(), self.number);
+        let (disk, margin) = (
+            &self.pipelines().inner().disk,
+            &self.pipelines().inner().margin,
+        );
+        let own = (self.job().id.as_str(), self.number());
         let copied = disk
             .tests(from, (job, attempt))
             .and_then(|known| match known {
-                Some(report) => margin.spend(|| disk.save_tests(self.live.id(), own, &report)),
+                Some(report) => margin.spend(|| disk.save_tests(self.live().id(), own, &report)),
                 None => Ok(()),
             });
         if let Err(error) = copied {
-            tracing::warn!(pipeline = %self.live.id(), job = self.job.id, %error, "an answered job has no tests");
+            tracing::warn!(pipeline = %self.live().id(), job = self.job().id, %error, "an answered job has no tests");
         }
-    }
-
-    /// The branch by whose latest tests new failures are told from known ones.
-    fn base(&self, repo: &Repo, record: &PipelineRecord) -> Option<BranchName> {
-        let base = BranchName::parse(&repo.default_branch()?).ok()?;
-        let is_seen = self.live.plan().sees_all || base == record.branch;
-        is_seen.then_some(base)
     }
 
     /// Whether tests failed, and all that did are known to pass at times.
     pub(crate) fn has_only_flaky_failures(&self) -> bool {
-        let disk = &self.pipelines.inner().disk;
-        let tests = disk.tests(self.live.id(), (&self.job.id, self.number));
+        let disk = &self.pipelines().inner().disk;
+        let tests = disk.tests(self.live().id(), (&self.job().id, self.number()));
         let Ok(Some(report)) = tests else {
             return false;
         };
@@ -134,6 +136,13 @@ impl JobRunner<'_> {
         let listed = failed.clone().count() as u64;
         listed > 0 && listed == report.counts.failed && failed.all(|test| test.is_flaky())
     }
+}
+
+/// The branch by whose latest tests new failures are told from known ones.
+fn base(live: &LivePipeline, repo: &Repo, record: &PipelineRecord) -> Option<BranchName> {
+    let base = BranchName::parse(&repo.default_branch()?).ok()?;
+    let is_seen = live.plan().sees_all || base == record.branch;
+    is_seen.then_some(base)
 }
 
 /// What git has is not the job's.
@@ -176,75 +185,73 @@ fn seconds(moment: Timestamp) -> (i64, i64) {
     (moment.as_second(), i64::from(moment.subsec_nanosecond()))
 }
 
-impl Pipelines {
-    /// What earlier attempts at the same job tell of its tests: those of this pipeline, of its branch and of the base.
-    fn earlier_tests(
-        &self,
-        (record, job, number): (&PipelineRecord, &str, u32),
-        base: Option<&BranchName>,
-        report: &TestReport,
-    ) -> Earlier {
-        let mut earlier = Earlier::default();
-        let disk = &self.inner().disk;
-        for number in 1..number {
-            if let Ok(Some(known)) = disk.tests(record.pipeline_id, (job, number)) {
+/// What earlier attempts at the same job tell of its tests: those of this pipeline, of its branch and of the base.
+fn earlier_tests(
+    pipelines: &Pipelines,
+    (record, job, number): (&PipelineRecord, &str, u32),
+    base: Option<&BranchName>,
+    report: &TestReport,
+) -> Earlier {
+    let mut earlier = Earlier::default();
+    let disk = &pipelines.inner().disk;
+    for number in 1..number {
+        if let Ok(Some(known)) = disk.tests(record.pipeline_id, (job, number)) {
+            earlier.add_same_tree(&known);
+        }
+    }
+    let of_branch = |branch: &BranchName| {
+        let known = pipelines.inner().known.read();
+        let same = known.range(..record.pipeline_id).rev();
+        let same = same.filter(|(_, entry)| {
+            entry.repo == record.repo && entry.file == record.file && entry.branch == *branch
+        });
+        same.map(|(id, _)| *id).take(EARLIER).collect::<Vec<_>>()
+    };
+    let own = of_branch(&record.branch);
+    let of_base = base.map(of_branch).unwrap_or_default();
+    for id in own.iter().chain(&of_base) {
+        let Ok(other) = pipelines.record(*id) else {
+            continue;
+        };
+        let is_base = base == Some(&other.branch) && earlier.lacks_base_of(report);
+        let is_same = other.tree == record.tree;
+        // One that was answered was not run again, and says nothing new.
+        let was_run = other
+            .jobs
+            .iter()
+            .find(|it| it.job == job && it.tests.is_some() && it.answered_by.is_none());
+        let Some(found) = was_run.filter(|_| is_base || is_same) else {
+            continue;
+        };
+        if let Ok(Some(known)) = disk.tests(*id, (job, found.attempt)) {
+            if is_same {
                 earlier.add_same_tree(&known);
             }
-        }
-        let of_branch = |branch: &BranchName| {
-            let known = self.inner().known.read();
-            let same = known.range(..record.pipeline_id).rev();
-            let same = same.filter(|(_, entry)| {
-                entry.repo == record.repo && entry.file == record.file && entry.branch == *branch
-            });
-            same.map(|(id, _)| *id).take(EARLIER).collect::<Vec<_>>()
-        };
-        let own = of_branch(&record.branch);
-        let of_base = base.map(of_branch).unwrap_or_default();
-        for id in own.iter().chain(&of_base) {
-            let Ok(other) = self.record(*id) else {
-                continue;
-            };
-            let is_base = base == Some(&other.branch) && earlier.lacks_base_of(report);
-            let is_same = other.tree == record.tree;
-            // One that was answered was not run again, and says nothing new.
-            let was_run = other
-                .jobs
-                .iter()
-                .find(|it| it.job == job && it.tests.is_some() && it.answered_by.is_none());
-            let Some(found) = was_run.filter(|_| is_base || is_same) else {
-                continue;
-            };
-            if let Ok(Some(known)) = disk.tests(*id, (job, found.attempt)) {
-                if is_same {
-                    earlier.add_same_tree(&known);
-                }
-                if is_base {
-                    earlier.add_base(&known);
-                }
+            if is_base {
+                earlier.add_base(&known);
             }
         }
-        earlier
     }
+    earlier
+}
 
-    /// The tests of a job, as its latest attempt reported them, or the job that answered for it. Blocks.
-    pub fn tests(&self, id: PipelineId, job: &str) -> Result<TestReport, Problem> {
-        let record = self.record(id)?;
-        let found = record.jobs.iter().find(|other| other.job == job);
-        let found = found.ok_or_else(|| job_not_found(id, job))?;
-        let none = || {
-            let detail = format!("the job {job} has no tests on record");
-            Problem::new(ErrorKind::NotFound, "tests_not_found", detail)
-                .help("`reports` of a job names the JUnit files that its tests write")
-        };
-        if found.tests.is_none() {
-            return Err(none());
-        }
-        let tests = self.inner().disk.tests(id, (job, found.attempt));
-        let tests = tests.map_err(|error: io::Error| {
-            let detail = format!("the tests of the job cannot be read: {error}");
-            Problem::new(ErrorKind::Internal, "tests_unreadable", detail)
-        })?;
-        tests.ok_or_else(none)
+/// The tests of a job, as its latest attempt reported them, or the job that answered for it. Blocks.
+pub fn job_tests(pipelines: &Pipelines, id: PipelineId, job: &str) -> Result<TestReport, Problem> {
+    let record = pipelines.record(id)?;
+    let found = record.jobs.iter().find(|other| other.job == job);
+    let found = found.ok_or_else(|| job_not_found(id, job))?;
+    let none = || {
+        let detail = format!("the job {job} has no tests on record");
+        Problem::new(ErrorKind::NotFound, "tests_not_found", detail)
+            .help("`reports` of a job names the JUnit files that its tests write")
+    };
+    if found.tests.is_none() {
+        return Err(none());
     }
+    let tests = pipelines.inner().disk.tests(id, (job, found.attempt));
+    let tests = tests.map_err(|error: io::Error| {
+        let detail = format!("the tests of the job cannot be read: {error}");
+        Problem::new(ErrorKind::Internal, "tests_unreadable", detail)
+    })?;
+    tests.ok_or_else(none)
 }

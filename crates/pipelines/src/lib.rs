@@ -2,9 +2,10 @@
 //! scratch worktrees, step by step, each step as a run. All of it is on disk before it has an effect, so that a daemon that is
 //! killed leaves nothing out and starts nothing twice.
 
+mod action;
 mod adopt;
 mod artifact_steps;
-mod artifacts;
+pub mod artifacts;
 mod bisect;
 mod cache_steps;
 mod concurrency;
@@ -14,26 +15,34 @@ mod drive;
 mod env_files;
 mod hash_files;
 mod held;
+mod held_worktrees;
 mod job;
+mod job_end;
+mod job_runner;
 mod job_secrets;
 mod job_tests;
 mod list;
 mod live;
+mod open;
 mod pipelines;
+mod planned;
 mod regular;
 mod request;
 mod retry;
 mod reuse;
+mod reuse_places;
 mod source;
 mod start;
 mod step;
 mod step_env;
 mod uses;
 
-pub use artifacts::ArchiveFormat;
 pub use bisect::BisectRequest;
+pub use held::held_worktree;
+pub use job_tests::job_tests;
 pub use list::PipelineFilter;
 pub use live::LivePipeline;
-pub use pipelines::{PipelineParts, Pipelines, open_artifacts, pipeline_not_found};
+pub use open::{PipelineParts, open, open_artifacts};
+pub use pipelines::{Pipelines, pipeline_not_found};
 pub use request::{InputText, PipelineRequest};
 pub use retry::RetryRequest;

@@ -1,11 +1,7 @@
 //! Finding pipelines again: what is known of each of them without a look at the disk, so that a list reads only the records
 //! that it shows.
 
-use branchyard_model::{
-    BranchName, CommitId, PipelineId, PipelineRecord, PipelineState, Problem, RepoName,
-};
-
-use crate::pipelines::Pipelines;
+use branchyard_model::{BranchName, CommitId, PipelineId, PipelineRecord, PipelineState, RepoName};
 
 #[derive(Debug, Clone)]
 pub(crate) struct PipelineEntry {
@@ -43,7 +39,11 @@ impl PipelineEntry {
 
 impl PipelineFilter {
     /// `state` is that of the pipeline now.
-    fn takes(&self, entry: &PipelineEntry, state: impl FnOnce() -> PipelineState) -> bool {
+    pub(crate) fn takes(
+        &self,
+        entry: &PipelineEntry,
+        state: impl FnOnce() -> PipelineState,
+    ) -> bool {
         let is_file = |file: &String| {
             let name = entry.file.rsplit('/').next();
             *file == entry.file || name == Some(file)
@@ -52,44 +52,5 @@ impl PipelineFilter {
             && self.commit.as_ref().is_none_or(|it| *it == entry.commit)
             && self.file.as_ref().is_none_or(is_file)
             && self.state.is_none_or(|it| it == state())
-    }
-}
-
-impl Pipelines {
-    /// Pipelines of a repo by `filter`, of branches of which `is_seen` holds, newest first, at most `limit`; and whether
-    /// there are more. Blocks.
-    pub fn list(
-        &self,
-        repo: &RepoName,
-        filter: &PipelineFilter,
-        limit: usize,
-        is_seen: impl Fn(&BranchName) -> bool,
-    ) -> Result<(Vec<PipelineRecord>, bool), Problem> {
-        let mut ids: Vec<_> = {
-            let known = self.inner().known.read();
-            let wanted = known.iter().rev().filter(|(id, entry)| {
-                let state = || {
-                    let live = self.live(**id);
-                    live.map_or(entry.state, |live| live.look(|record| record.state))
-                };
-                entry.repo == *repo
-                    && filter.before.is_none_or(|before| **id < before)
-                    && filter.takes(entry, state)
-                    && is_seen(&entry.branch)
-            });
-            wanted.map(|(id, _)| *id).take(limit + 1).collect()
-        };
-        let is_more = ids.len() > limit;
-        ids.truncate(limit);
-        // One that was let go of meanwhile is left out.
-        let records = ids.into_iter().filter_map(|id| self.record(id).ok());
-        Ok((records.collect(), is_more))
-    }
-
-    /// Has lists know of a pipeline, as it is now.
-    pub(crate) fn note(&self, record: &PipelineRecord) {
-        self.note_reusable(record);
-        let entry = PipelineEntry::of(record);
-        self.inner().known.write().insert(record.pipeline_id, entry);
     }
 }

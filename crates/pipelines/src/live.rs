@@ -13,7 +13,8 @@ use crate::disk::{FrozenPlan, PipelineDisk};
 use branchyard_config::crash_point;
 use branchyard_journal::{Extent, Writer};
 use branchyard_model::{
-    Event, JobRecord, PipelineId, PipelineRecord, PipelineState, RunId, StepState,
+    Event, JobRecord, JobState, PipelineId, PipelineRecord, PipelineState, Problem, RunId,
+    StepState,
 };
 use branchyard_runs::Viewers;
 use branchyard_runtime::disk::DiskGuard;
@@ -167,7 +168,7 @@ impl LivePipeline {
 
     /// Tells the end and records it; then all see it. Nothing can follow but a retry. After an error it may be tried again.
     pub(crate) fn end(&self, record: &PipelineRecord) -> io::Result<()> {
-        let event = Event::Pipeline(record.clone().shown());
+        let event = Event::Pipeline(Box::new(record.clone().shown()));
         let mut journal = self.journal.lock();
         if !journal.is_closed() {
             self.margin.spend(|| journal.event(&event))?;
@@ -182,7 +183,7 @@ impl LivePipeline {
 
     /// Tells anew which jobs there are, after a retry began.
     pub(crate) fn tell_again(&self) {
-        self.tell(&Event::Pipeline(self.record().shown()));
+        self.tell(&Event::Pipeline(Box::new(self.record().shown())));
     }
 
     pub(crate) fn publish(&self) {
@@ -240,4 +241,22 @@ impl StopHandle {
 pub(crate) fn since(begun: Timestamp) -> u64 {
     let passed = Timestamp::now().duration_since(begun).as_millis();
     u64::try_from(passed).unwrap_or(0)
+}
+
+/// Gives a job an end.
+pub(crate) fn finish(
+    live: &LivePipeline,
+    job: &str,
+    state: JobState,
+    reason: Option<String>,
+    error: Option<Problem>,
+) {
+    let problem = error.map(Problem::outward);
+    live.change_job(job, |record| {
+        record.state = state;
+        record.reason = reason;
+        record.error = problem;
+        record.scratch = record.scratch.filter(|_| record.held_until.is_some());
+        record.ended_at = Some(Timestamp::now());
+    });
 }

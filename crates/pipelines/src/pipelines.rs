@@ -1,51 +1,25 @@
-//! All pipelines of a daemon: found on disk when it starts, started, looked for, stopped.
+//! All pipelines of a daemon: looked for, listed, stopped.
 
-use std::collections::{BTreeMap, HashMap};
-use std::io;
-use std::path::Path;
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use dashmap::DashMap;
-use jiff::{SignedDuration, Timestamp};
 use parking_lot::{Mutex, RwLock};
 use tokio_util::sync::CancellationToken;
 
-use crate::adopt;
 use crate::concurrency::ConcurrencyGroups;
 use crate::disk::PipelineDisk;
-use crate::held::HeldWorktree;
-use crate::list::PipelineEntry;
+use crate::held_worktrees::HeldWorktrees;
+use crate::list::{PipelineEntry, PipelineFilter};
 use crate::live::LivePipeline;
-use crate::reuse::ReusePlace;
-use branchyard_artifacts::{ArtifactLimits, ArtifactStore, CacheLimits, CacheStore, SetOwner};
+use crate::reuse_places::ReusePlaces;
+use branchyard_artifacts::{ArtifactStore, CacheStore};
 use branchyard_config::Config;
-use branchyard_model::{ErrorKind, PipelineId, PipelineRecord, Problem};
+use branchyard_model::{BranchName, ErrorKind, PipelineId, PipelineRecord, Problem, RepoName};
 use branchyard_runs::{Runs, View, stop_note};
-use branchyard_runtime::background::Background;
-use branchyard_runtime::clock::SteadyClock;
-use branchyard_runtime::disk::{DiskGuard, Trash, if_there};
+use branchyard_runtime::disk::{DiskGuard, if_there};
 use branchyard_workspace::Workspaces;
 use branchyard_workspace::repos::Repos;
-
-/// How often the history is looked through for what is too old.
-const LOOK_FOR_OLD: Duration = Duration::from_secs(10 * 60);
-
-/// What pipelines are made of.
-#[derive(Debug)]
-pub struct PipelineParts {
-    pub config: Arc<Config>,
-    pub repos: Arc<Repos>,
-    pub workspaces: Arc<Workspaces>,
-    pub runs: Runs,
-    pub artifacts: Arc<ArtifactStore>,
-    pub margin: DiskGuard,
-    pub trash: Trash,
-    pub background: Background,
-    pub clock: SteadyClock,
-    /// What has not ended is another yard's.
-    pub is_copy: bool,
-}
 
 /// All pipelines; cheap to clone.
 #[derive(Debug, Clone)]
@@ -67,58 +41,16 @@ pub(crate) struct PipelinesInner {
     pub(crate) known: RwLock<BTreeMap<PipelineId, PipelineEntry>>,
     pub(crate) groups: ConcurrencyGroups,
     /// Jobs that may answer for others, by what they saw.
-    pub(crate) reusable: Mutex<HashMap<String, Vec<ReusePlace>>>,
-    /// The oldest first.
-    pub(crate) held: Mutex<Vec<HeldWorktree>>,
+    pub(crate) reusable: ReusePlaces,
+    pub(crate) held: HeldWorktrees,
     /// Held while the record of a pipeline that has ended is changed.
     pub(crate) retrying: Mutex<()>,
     pub(crate) leaving: CancellationToken,
 }
 
 impl Pipelines {
-    /// Opens the pipelines on disk and goes on with those that have not ended. To be called after the runs were opened, and
-    /// before anyone is served.
-    pub fn open(parts: PipelineParts) -> io::Result<Self> {
-        let PipelineParts {
-            config,
-            repos,
-            workspaces,
-            runs,
-            artifacts,
-            margin,
-            trash,
-            background,
-            clock,
-            is_copy,
-        } = parts;
-        let caches = CacheStore::open(margin.state(), cache_limits(&config), trash.clone())?;
-        let disk = Arc::new(PipelineDisk::open(margin.state(), trash)?);
-        let pipelines = Self(Arc::new(PipelinesInner {
-            config,
-            repos,
-            workspaces,
-            runs,
-            margin,
-            tasks: background.tasks,
-            disk,
-            artifacts,
-            caches: Arc::new(caches),
-            live: DashMap::new(),
-            known: RwLock::default(),
-            groups: ConcurrencyGroups::default(),
-            reusable: Mutex::default(),
-            held: Mutex::default(),
-            retrying: Mutex::default(),
-            leaving: CancellationToken::new(),
-        }));
-        adopt::adopt(&pipelines, is_copy);
-        let (this, leaving) = (pipelines.clone(), pipelines.0.leaving.clone());
-        let expiry = background.loops.keep("pipeline_expiry", move || {
-            this.clone().forget_the_old(clock.clone())
-        });
-        let expiry = leaving.run_until_cancelled_owned(expiry);
-        pipelines.0.tasks.spawn(expiry);
-        Ok(pipelines)
+    pub(crate) fn of(inner: PipelinesInner) -> Self {
+        Self(Arc::new(inner))
     }
 
     pub(crate) fn inner(&self) -> &Arc<PipelinesInner> {
@@ -175,85 +107,57 @@ impl Pipelines {
         let record = self.record(id)?;
         let found = record.jobs.iter().find(|other| other.job == job);
         let job = found.ok_or_else(|| job_not_found(id, job))?;
+        if let Some(by) = &job.answered_by {
+            // An old one may have been let go of.
+            return Ok(self.summary(by.pipeline, &by.job).unwrap_or_default());
+        }
         let dirs = self.0.disk.dirs(id, (&job.job, job.attempt), 0);
-        match if_there(std::fs::read(dirs.summary())) {
-            Ok(text) => Ok(String::from_utf8_lossy(&text.unwrap_or_default()).into_owned()),
-            Err(error) => {
+        let mut whole = Vec::new();
+        for step in &job.steps {
+            let text = if_there(std::fs::read(dirs.summary(step.number))).map_err(|error| {
                 let detail = format!("the summary of the job cannot be read: {error}");
-                Err(Problem::new(
-                    ErrorKind::Internal,
-                    "summary_unreadable",
-                    detail,
-                ))
-            }
+                Problem::new(ErrorKind::Internal, "summary_unreadable", detail)
+            })?;
+            whole.extend(text.unwrap_or_default());
         }
+        Ok(String::from_utf8_lossy(&whole).into_owned())
     }
 
-    /// From time to time lets go of pipelines that are beyond what is to be kept.
-    async fn forget_the_old(self, clock: SteadyClock) {
-        loop {
-            let (this, now) = (self.clone(), clock.now());
-            let looked = tokio::task::spawn_blocking(move || this.expire(now)).await;
-            if let Err(error) = looked {
-                tracing::error!(%error, "failed to let go of old pipelines");
-            }
-            tokio::time::sleep(LOOK_FOR_OLD).await;
-        }
+    /// Pipelines of a repo by `filter`, of branches of which `is_seen` holds, newest first, at most `limit`; and whether
+    /// there are more. Blocks.
+    pub fn list(
+        &self,
+        repo: &RepoName,
+        filter: &PipelineFilter,
+        limit: usize,
+        is_seen: impl Fn(&BranchName) -> bool,
+    ) -> Result<(Vec<PipelineRecord>, bool), Problem> {
+        let mut ids: Vec<_> = {
+            let known = self.0.known.read();
+            let wanted = known.iter().rev().filter(|(id, entry)| {
+                let state = || {
+                    let live = self.live(**id);
+                    live.map_or(entry.state, |live| live.look(|record| record.state))
+                };
+                entry.repo == *repo
+                    && filter.before.is_none_or(|before| **id < before)
+                    && filter.takes(entry, state)
+                    && is_seen(&entry.branch)
+            });
+            wanted.map(|(id, _)| *id).take(limit + 1).collect()
+        };
+        let is_more = ids.len() > limit;
+        ids.truncate(limit);
+        // One that was let go of meanwhile is left out.
+        let records = ids.into_iter().filter_map(|id| self.record(id).ok());
+        Ok((records.collect(), is_more))
     }
 
-    fn expire(&self, now: Timestamp) {
-        self.forget_pipelines(now);
-        self.sweep_artifacts(now);
-        self.forget_snapshots(now);
-    }
-
-    fn forget_pipelines(&self, now: Timestamp) {
-        let kept = &self.0.config.pipelines;
-        let age = SignedDuration::try_from(kept.keep).unwrap_or(SignedDuration::MAX);
-        let horizon = now.checked_sub(age).unwrap_or(Timestamp::MIN);
-        let ids: Vec<_> = self.0.known.read().keys().copied().collect();
-        let beyond = ids.len().saturating_sub(kept.max_pipelines);
-        for (at, id) in ids.into_iter().enumerate() {
-            let is_old = at < beyond || id.made_at() < horizon;
-            if !is_old || self.0.live.contains_key(&id) {
-                continue;
-            }
-            match self.0.disk.remove(id) {
-                Ok(()) => {
-                    self.0.known.write().remove(&id);
-                    self.0.held.lock().retain(|held| held.pipeline != id);
-                    self.forget_reusable(id);
-                    if let Err(error) = self.0.artifacts.remove_owner(&SetOwner::Pipeline(id)) {
-                        tracing::warn!(pipeline = %id, %error, "the artifacts of a pipeline stay");
-                    }
-                    tracing::info!(pipeline = %id, "an old pipeline was let go of");
-                }
-                Err(error) => {
-                    tracing::warn!(pipeline = %id, %error, "failed to remove a pipeline");
-                }
-            }
-        }
-    }
-}
-
-/// Opens the artifacts in `state`, with the limits that the operator sets. They are of runs, too.
-pub fn open_artifacts(config: &Config, state: &Path) -> io::Result<ArtifactStore> {
-    let artifacts = &config.artifacts;
-    let limits = ArtifactLimits {
-        max_size: artifacts.max_size.as_u64(),
-        max_files: artifacts.max_files,
-        keep: artifacts.keep,
-        max_bytes: artifacts.max_bytes.as_u64(),
-    };
-    ArtifactStore::open(state, limits)
-}
-
-fn cache_limits(config: &Config) -> CacheLimits {
-    let caches = &config.caches;
-    CacheLimits {
-        max_size: caches.max_size.as_u64(),
-        max_files: caches.max_files,
-        max_bytes: caches.max_bytes.as_u64(),
+    /// Has lists know of a pipeline, as it is now.
+    pub(crate) fn note(&self, record: &PipelineRecord) {
+        self.0.reusable.note(record);
+        let entry = PipelineEntry::of(record);
+        self.0.known.write().insert(record.pipeline_id, entry);
     }
 }
 

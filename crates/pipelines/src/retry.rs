@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::live::{LiveParts, LivePipeline};
 use crate::pipelines::{Pipelines, job_not_found};
-use crate::start::job_record;
+use crate::planned::job_record;
 use branchyard_journal::Writer;
 use branchyard_model::{BisectTest, ErrorKind, PipelineId, PipelineRecord, PipelineState, Problem};
 use branchyard_workflow::WorkflowPlan;
@@ -48,7 +48,7 @@ impl Pipelines {
         for job in &mut record.jobs {
             let planned = plan.plan.jobs.iter().find(|it| it.id == job.job);
             if let Some(planned) = planned.filter(|_| again.contains(&job.job)) {
-                self.let_go((id, &job.job));
+                self.inner().held.let_go((id, &job.job));
                 let earlier = std::mem::replace(job, job_record(planned));
                 job.attempt = earlier.attempt + 1;
                 job.bisect = earlier.bisect.map(BisectTest::again);

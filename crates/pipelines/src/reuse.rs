@@ -5,27 +5,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::disk::Attempt;
 use crate::job_secrets::JobSecrets;
 use crate::pipelines::Pipelines;
+use crate::reuse_places::ReuseTrust;
 use crate::source::with_store;
 use branchyard_artifacts::SetOwner;
 use branchyard_config::FileGlobs;
 use branchyard_git::{CommitTree, object_id};
-use branchyard_model::{
-    AnsweredBy, BranchName, JobRecord, JobState, PipelineId, PipelineRecord, Problem, RepoName,
-};
+use branchyard_model::{AnsweredBy, JobRecord, PipelineId, PipelineRecord, Problem};
 use branchyard_runs::step;
 use branchyard_workflow::{BuiltIn, ExprValue, PlannedJob, StepAction, WorkflowPlan};
 use branchyard_workspace::repos::Repo;
 
 /// Changed whenever the meaning of a key is.
 const VERSION: u32 = 1;
-/// How old an answer may be.
-const ANSWERS_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// Properties of `github` that differ where nothing that is built does. They count for jobs that mention them, or the
 /// variables of steps that have them too.
 const MENTIONED: [(&str, &[&str]); 8] = [
@@ -38,17 +35,6 @@ const MENTIONED: [(&str, &[&str]); 8] = [
     ("run_id", &["GITHUB_RUN_ID", "run_id"]),
     ("run_number", &["GITHUB_RUN_NUMBER", "run_number"]),
 ];
-
-/// Another job that may answer.
-#[derive(Debug, Clone)]
-pub(crate) struct ReusePlace {
-    pub(crate) pipeline: PipelineId,
-    pub(crate) job: String,
-    repo: RepoName,
-    branch: BranchName,
-    is_protected: bool,
-    ended_at: Timestamp,
-}
 
 /// All that decides what a job makes. It may hold values of variables and secrets, hence no `Debug`.
 #[derive(Serialize)]
@@ -195,102 +181,51 @@ async fn files(repo: &Arc<Repo>, question: &ReuseQuestion<'_>) -> Result<String,
     .await
 }
 
-impl Pipelines {
-    /// Has a job that succeeded answer for others.
-    pub(crate) fn note_reusable(&self, record: &PipelineRecord) {
-        let mut places = self.inner().reusable.lock();
-        for job in record
-            .jobs
-            .iter()
-            .filter(|job| job.state == JobState::Succeeded)
-        {
-            let (Some(reusable), Some(ended_at)) = (&job.reusable, job.ended_at) else {
-                continue;
-            };
-            let known = places.entry(reusable.key.clone()).or_default();
-            known.retain(|place| place.pipeline != record.pipeline_id || place.job != job.job);
-            known.push(ReusePlace {
-                pipeline: record.pipeline_id,
-                job: job.job.clone(),
-                repo: record.repo.clone(),
-                branch: record.branch.clone(),
-                is_protected: reusable.is_protected,
-                ended_at,
-            });
-        }
-    }
+/// Takes over what the newest job with this key has made, if there is one that may answer. Blocks.
+pub(crate) fn answer(
+    pipelines: &Pipelines,
+    question: &ReuseQuestion<'_>,
+    key: &str,
+    trust: ReuseTrust,
+) -> Option<(AnsweredBy, JobRecord, Attempt)> {
+    let of = (question.record, question.job.id.as_str());
+    let candidates = pipelines.inner().reusable.candidates(key, of, trust);
+    let mut candidates = candidates.into_iter();
+    candidates.find_map(|place| take_over(pipelines, place, question.record.pipeline_id))
+}
 
-    pub(crate) fn forget_reusable(&self, pipeline: PipelineId) {
-        let mut places = self.inner().reusable.lock();
-        places.retain(|_, known| {
-            known.retain(|place| place.pipeline != pipeline);
-            !known.is_empty()
-        });
+/// None if anything of what it made is gone.
+fn take_over(
+    pipelines: &Pipelines,
+    (from, job): (PipelineId, String),
+    to: PipelineId,
+) -> Option<(AnsweredBy, JobRecord, Attempt)> {
+    let inner = pipelines.inner();
+    let record = pipelines.record(from).ok()?;
+    let found = record.jobs.iter().find(|other| other.job == job)?;
+    let earlier = inner.disk.attempt(from, &job, found.attempt).ok()??;
+    let (owner, to) = (SetOwner::Pipeline(from), SetOwner::Pipeline(to));
+    for name in &earlier.artifacts {
+        let linked = inner
+            .artifacts
+            .link(&owner, name, &to, Timestamp::now(), None);
+        linked
+            .inspect_err(
+                |error| tracing::info!(pipeline = %from, %error, "a job does not answer any more"),
+            )
+            .ok()?;
     }
-
-    /// Takes over what the newest job with this key has made, if there is one that may answer. Blocks.
-    pub(crate) fn answer(
-        &self,
-        question: &ReuseQuestion<'_>,
-        key: &str,
-        (is_protected, sees_all): (bool, bool),
-    ) -> Option<(AnsweredBy, JobRecord, Attempt)> {
-        let record = question.record;
-        let horizon = Timestamp::now()
-            .checked_sub(ANSWERS_FOR)
-            .unwrap_or(Timestamp::MIN);
-        let mut places = self.inner().reusable.lock().get(key).cloned()?;
-        places.retain(|place| {
-            let is_trusted = place.is_protected || !is_protected;
-            let is_seen = sees_all || place.branch == record.branch;
-            let is_other = place.pipeline != record.pipeline_id || place.job != question.job.id;
-            place.repo == record.repo
-                && is_trusted
-                && is_seen
-                && is_other
-                && place.ended_at >= horizon
-        });
-        places.sort_by_key(|place| std::cmp::Reverse(place.ended_at));
-        places
-            .iter()
-            .find_map(|place| self.take_over(place, record.pipeline_id))
-    }
-
-    /// None if anything of what it made is gone.
-    fn take_over(
-        &self,
-        place: &ReusePlace,
-        to: PipelineId,
-    ) -> Option<(AnsweredBy, JobRecord, Attempt)> {
-        let record = self.record(place.pipeline).ok()?;
-        let job = record.jobs.iter().find(|job| job.job == place.job)?;
-        let earlier = self
-            .inner()
-            .disk
-            .attempt(place.pipeline, &job.job, job.attempt)
-            .ok()??;
-        let (from, to) = (SetOwner::Pipeline(place.pipeline), SetOwner::Pipeline(to));
-        for name in &earlier.artifacts {
-            let linked = self
-                .inner()
-                .artifacts
-                .link(&from, name, &to, Timestamp::now(), None);
-            linked
-                .inspect_err(|error| tracing::info!(pipeline = %place.pipeline, %error, "a job does not answer any more"))
-                .ok()?;
-        }
-        let answered = AnsweredBy {
-            pipeline: place.pipeline,
-            job: place.job.clone(),
-            commit: record.commit.clone(),
-        };
-        let attempt = Attempt {
-            steps: earlier.steps,
-            outputs: earlier.outputs,
-            artifacts: earlier.artifacts,
-            warnings: earlier.warnings,
-            ..Attempt::default()
-        };
-        Some((answered, job.clone(), attempt))
-    }
+    let answered = AnsweredBy {
+        pipeline: from,
+        job,
+        commit: record.commit.clone(),
+    };
+    let attempt = Attempt {
+        steps: earlier.steps,
+        outputs: earlier.outputs,
+        artifacts: earlier.artifacts,
+        warnings: earlier.warnings,
+        ..Attempt::default()
+    };
+    Some((answered, found.clone(), attempt))
 }

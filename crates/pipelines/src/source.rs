@@ -238,24 +238,22 @@ pub(crate) async fn snapshot(
     .await
 }
 
-impl Pipelines {
-    /// Lets go of snapshots of which there is no pipeline any more. Blocks.
-    pub(crate) fn forget_snapshots(&self, now: Timestamp) {
-        // One that is younger may be about to have its pipeline.
-        let horizon = now.checked_sub(SETTLED).unwrap_or(Timestamp::MIN);
-        for repo in self.inner().repos.list() {
-            let Ok(store) = repo.open_store() else {
-                continue;
-            };
-            let is_known = |id: &PipelineId| self.inner().known.read().contains_key(id);
-            let gone = git::snapshots(&store).unwrap_or_default();
-            for id in gone
-                .iter()
-                .filter(|id| !is_known(id) && id.made_at() < horizon)
-            {
-                if let Err(error) = git::forget_snapshot(&store, *id) {
-                    tracing::warn!(pipeline = %id, %error, "the snapshot of a pipeline stays");
-                }
+/// Lets go of snapshots of which there is no pipeline any more. Blocks.
+pub(crate) fn forget_snapshots(pipelines: &Pipelines, now: Timestamp) {
+    // One that is younger may be about to have its pipeline.
+    let horizon = now.checked_sub(SETTLED).unwrap_or(Timestamp::MIN);
+    for repo in pipelines.inner().repos.list() {
+        let Ok(store) = repo.open_store() else {
+            continue;
+        };
+        let is_known = |id: &PipelineId| pipelines.inner().known.read().contains_key(id);
+        let gone = git::snapshots(&store).unwrap_or_default();
+        for id in gone
+            .iter()
+            .filter(|id| !is_known(id) && id.made_at() < horizon)
+        {
+            if let Err(error) = git::forget_snapshot(&store, *id) {
+                tracing::warn!(pipeline = %id, %error, "the snapshot of a pipeline stays");
             }
         }
     }

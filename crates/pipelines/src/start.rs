@@ -14,25 +14,22 @@ use crate::disk::FrozenPlan;
 use crate::drive;
 use crate::live::{LiveParts, LivePipeline};
 use crate::pipelines::Pipelines;
+use crate::planned::{invalid, jobs_of, options};
 use crate::request::PipelineRequest;
 use crate::source::{self, PipelineCommit, WorkflowText};
 use branchyard_auth::Principal;
 use branchyard_config::crash_point;
 use branchyard_journal::Writer;
 use branchyard_model::{
-    BranchName, ErrorKind, Event, Idempotency, JobRecord, JobState, OnDisconnect, PipelineId,
-    PipelineRecord, PipelineSource, PipelineState, Problem, RepoName, Scope, StepRecord, Warning,
+    BranchName, ErrorKind, Event, Idempotency, OnDisconnect, PipelineId, PipelineRecord,
+    PipelineSource, PipelineState, Problem, RepoName, Scope, Warning,
 };
 use branchyard_runs::idempotency::{self, NewKey, PipelineKey};
 use branchyard_runs::{Viewers, step};
 use branchyard_workflow::{
-    BuiltIn, EventKind, PlanFacts, Planned, PlannedJob, StepAction, Workflow, WorkflowEvent,
-    WorkflowFault, WorkflowOptions, check,
+    BuiltIn, EventKind, PlanFacts, PlannedJob, StepAction, Workflow, WorkflowEvent, check,
 };
 use branchyard_workspace::repos::Repo;
-
-/// So many problems of a file are told; `branchyard pipeline check` tells all of them.
-const MOST_TOLD: usize = 10;
 
 impl Pipelines {
     /// Starts a pipeline. The same `key` sent again finds the same one.
@@ -155,7 +152,7 @@ impl Pipelines {
         key: Option<NewKey>,
     ) -> Result<PipelineId, Problem> {
         self.inner().margin.check()?;
-        let idempotency = key.as_ref().map(|key| key.idempotency.clone());
+        let idempotency = key.as_ref().map(|key| key.idempotency().clone());
         let record = record(&planned, principal, idempotency);
         let (id, news) = (record.pipeline_id, planned.repo.news().clone());
         let opened = self.open_journal(&record, &planned.frozen);
@@ -198,7 +195,7 @@ impl Pipelines {
         disk.create(id)?;
         let write = || {
             let (mut journal, extent) = Writer::create(&disk.journal(id))?;
-            journal.event(&Event::Pipeline(record.clone().shown()))?;
+            journal.event(&Event::Pipeline(Box::new(record.clone().shown())))?;
             disk.save_plan(id, frozen)?;
             crash_point("pipeline-planned");
             disk.save(record)?;
@@ -240,15 +237,6 @@ pub(crate) struct PlannedPipeline {
     pub(crate) at: PipelineCommit,
     pub(crate) frozen: FrozenPlan,
     pub(crate) warnings: Vec<Warning>,
-}
-
-/// What the operator says of workflows of this repo.
-pub(crate) fn options(repo: &Repo) -> WorkflowOptions {
-    let config = &repo.config().pipelines;
-    WorkflowOptions {
-        skip_actions: config.skip_actions.clone(),
-        linux_labels: config.linux_labels.clone(),
-    }
 }
 
 /// The context `vars`: what the operator sets for every run of the repo, but for what may be secret.
@@ -319,25 +307,6 @@ fn check_steps(file: &str, jobs: &[PlannedJob]) -> Result<(), Problem> {
     Ok(())
 }
 
-pub(crate) fn invalid(faults: &[WorkflowFault]) -> Problem {
-    let told: Vec<_> = faults
-        .iter()
-        .take(MOST_TOLD)
-        .map(ToString::to_string)
-        .collect();
-    let more = match faults.len().saturating_sub(MOST_TOLD) {
-        0 => String::new(),
-        more => format!("\nand {more} more"),
-    };
-    let code = faults
-        .first()
-        .map_or("workflow_invalid", |fault| fault.code.name());
-    let detail = format!("{}{more}", told.join("\n"));
-    Problem::new(ErrorKind::Unprocessable, code, detail)
-        .field("file")
-        .help("docs/PIPELINES.md says what a workflow file may have; `branchyard pipeline check FILE` tells all problems")
-}
-
 fn nothing_to_do(file: &str, event: EventKind) -> Problem {
     let detail = format!("{file} does nothing on {}", event.name());
     Problem::unprocessable("event", detail).help("name an event that is in `on` of the file")
@@ -361,8 +330,8 @@ fn record(
             Some(_) => bisect::NAME.to_owned(),
             None => plan.event.name().to_owned(),
         },
-        name: context::shown(plan.name.clone()),
-        run_name: plan.run_name.clone().map(context::shown),
+        name: context::shown(&plan.name),
+        run_name: plan.run_name.as_deref().map(context::shown),
         principal: principal.name().to_owned(),
         state: PipelineState::Queued,
         attempt: 1,
@@ -376,55 +345,5 @@ fn record(
         duration_ms: None,
         bisect: planned.frozen.bisect.as_ref().map(|it| it.record()),
         idempotency,
-    }
-}
-
-/// The records of all jobs of a plan: those that are known, and new ones of the others.
-pub(crate) fn jobs_of(frozen: &FrozenPlan, known: &[JobRecord]) -> Vec<JobRecord> {
-    let tests = frozen.bisect.as_ref().map(|bisect| &bisect.tests);
-    let jobs = frozen.plan.jobs.iter().map(|planned| {
-        let earlier = known.iter().find(|job| job.job == planned.id);
-        earlier.cloned().unwrap_or_else(|| {
-            let test = tests.and_then(|tests| tests.get(&planned.id));
-            JobRecord {
-                continue_on_error: test.is_some(),
-                bisect: test.cloned(),
-                ..job_record(planned)
-            }
-        })
-    });
-    jobs.collect()
-}
-
-/// A job that nothing has happened to.
-pub(crate) fn job_record(job: &PlannedJob) -> JobRecord {
-    let shown = |name: &Planned<String>| match name {
-        Planned::Value(name) | Planned::Template(name) => context::shown(name.clone()),
-    };
-    let steps = job.steps.iter().map(|step| StepRecord {
-        number: step.number,
-        name: shown(&step.name),
-        background: matches!(
-            step.action,
-            StepAction::Run {
-                background: true,
-                ..
-            }
-        ),
-        ..StepRecord::default()
-    });
-    JobRecord {
-        job: job.id.clone(),
-        key: job.job.clone(),
-        name: shown(&job.name),
-        state: match job.skipped {
-            Some(_) => JobState::Skipped,
-            None => JobState::Blocked,
-        },
-        attempt: 1,
-        needs: job.needs.clone(),
-        reason: job.skipped.map(|_| "runs_on".to_owned()),
-        steps: steps.collect(),
-        ..JobRecord::default()
     }
 }

@@ -11,12 +11,14 @@ use std::time::Duration;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-use crate::artifact_steps::{ActionDone, ArtifactJob, With};
+use crate::action::{ActionDone, With};
+use crate::artifact_steps::ArtifactJob;
 use crate::context::{self, Contexts};
 use crate::disk::{Attempt, AttemptDirs, StepProgress};
 use crate::env_files;
 use crate::hash_files::WorktreeFiles;
-use crate::job::{JobEnd, JobRunner};
+use crate::job_end::JobEnd;
+use crate::job_runner::JobRunner;
 use crate::job_secrets::JobSecrets;
 use crate::step_env::StepVariables;
 use branchyard_config::crash_point;
@@ -35,8 +37,8 @@ use branchyard_workspace::repos::Repo;
 
 /// What steps that run though the job was cancelled have, all together.
 const AFTER_CANCEL: Duration = Duration::from_secs(5 * 60);
-/// As much as a job may write for people to read.
-const MAX_SUMMARY: u64 = 1 << 20;
+/// As much as a step may write for people to read, which is what it may on GitHub.
+const MAX_SUMMARY: usize = 1 << 20;
 
 /// How a step ended that was not merely skipped.
 struct StepEnd {
@@ -106,7 +108,7 @@ impl<'a> StepRunner<'a> {
         seconds: f64,
     ) {
         (self.contexts, self.env) = (contexts, env);
-        let most = self.job.pipelines.inner().config.timeouts.run_max;
+        let most = self.job.pipelines().inner().config.timeouts.run_max;
         let whole = Duration::try_from_secs_f64(seconds).unwrap_or(most);
         let passed = self.attempt.started_at.map_or(0, crate::live::since);
         let left = whole.saturating_sub(Duration::from_millis(passed));
@@ -114,7 +116,7 @@ impl<'a> StepRunner<'a> {
     }
 
     pub(crate) async fn until_all_ended(&mut self) -> JobEnd {
-        let job = self.job.job;
+        let job = self.job.job();
         for (at, planned) in job.steps.iter().enumerate() {
             let state = self.attempt.steps[at].record.state;
             let is_under_way = state == StepState::Running && is_background(planned);
@@ -200,7 +202,7 @@ impl<'a> StepRunner<'a> {
         let done = match self.act(planned, (action, uses), contexts).await {
             Ok(done) => done,
             Err(problem) => {
-                let judged = self.job.pipelines.inner().margin.judge(problem).outward();
+                let judged = self.job.pipelines().inner().margin.judge(problem).outward();
                 let help = judged
                     .help
                     .map_or(String::new(), |help| format!("; {help}"));
@@ -230,10 +232,10 @@ impl<'a> StepRunner<'a> {
         let with = self.with(planned, contexts)?;
         let dirs = self.job.job_dirs(self.lease, &self.seen);
         let artifacts = ArtifactJob {
-            store: self.job.pipelines.inner().artifacts.clone(),
-            pipeline: self.job.live.id(),
-            job: self.job.job.id.clone(),
-            attempt: self.job.number,
+            store: self.job.pipelines().inner().artifacts.clone(),
+            pipeline: self.job.live().id(),
+            job: self.job.job().id.clone(),
+            attempt: self.job.number(),
             made: self.attempt.artifacts.clone(),
             dirs: dirs.clone(),
         };
@@ -292,7 +294,7 @@ impl<'a> StepRunner<'a> {
         (env, contexts): (BTreeMap<String, String>, &Contexts),
     ) -> Result<Arc<Live>, StepEnd> {
         let id = self.attempt.steps[at].minted.unwrap_or_default();
-        let runs = &self.job.pipelines.inner().runs;
+        let runs = &self.job.pipelines().inner().runs;
         let known = step::step_run(runs, id);
         if !matches!(known, StepRun::NeverStarted) {
             // By an earlier daemon, which had no need to say so: the id was minted.
@@ -357,11 +359,11 @@ impl<'a> StepRunner<'a> {
         write_private(&file, text.as_bytes()).map_err(|error| unwritten(&error))?;
         let files = self.dirs.files_of(planned.number);
         env_files::make(&files, planned.number).map_err(|error| unwritten(&error))?;
-        let plan = job.live.plan();
+        let plan = job.live().plan();
         let variables = StepVariables {
             plan: &plan.plan,
-            job: &job.job.job,
-            attempt: job.number,
+            job: &job.job().job,
+            attempt: job.number(),
             step: planned.number,
             id: planned.id.as_deref(),
             directory: &self.seen.worktree,
@@ -380,7 +382,7 @@ impl<'a> StepRunner<'a> {
                 (argv.collect(), all)
             }
         };
-        let (record, (commit, tree)) = (job.live.record(), job.commit());
+        let (record, (commit, tree)) = (job.live().record(), job.commit());
         Ok(StepRequest {
             run_id,
             repo: self.repo.clone(),
@@ -388,9 +390,9 @@ impl<'a> StepRunner<'a> {
             commit,
             tree,
             step: StepOf {
-                pipeline: job.live.id(),
-                job: job.job.id.clone(),
-                attempt: job.number,
+                pipeline: job.live().id(),
+                job: job.job().id.clone(),
+                attempt: job.number(),
                 number: planned.number,
                 directory: self.seen.worktree.clone(),
             },
@@ -404,8 +406,8 @@ impl<'a> StepRunner<'a> {
             account: plan.account.clone(),
             place: StepPlace {
                 worktree: self.lease.path().to_owned(),
-                home: self.dirs.home.clone(),
-                tmp: self.dirs.tmp.clone(),
+                home: self.dirs.home().to_owned(),
+                tmp: self.dirs.tmp().to_owned(),
                 files: files.clone(),
                 script: Some(file.clone()),
                 working_directory: self.working_directory(planned, context)?,
@@ -420,7 +422,7 @@ impl<'a> StepRunner<'a> {
         planned: &PlannedStep,
         context: &EvalContext<'_>,
     ) -> Result<Duration, StepEnd> {
-        let most = self.job.pipelines.inner().config.timeouts.run_max;
+        let most = self.job.pipelines().inner().config.timeouts.run_max;
         let own = planned.timeout_minutes.as_ref();
         let own = own
             .map(|minutes| context::seconds(minutes, context))
@@ -463,7 +465,7 @@ impl<'a> StepRunner<'a> {
     }
 
     async fn until_run_ended(&mut self, live: Arc<Live>) -> RunRecord {
-        let stop = self.job.stop.clone();
+        let stop = self.job.stop().clone();
         loop {
             tokio::select! {
                 biased;
@@ -528,7 +530,7 @@ impl<'a> StepRunner<'a> {
         let step = &mut self.attempt.steps[at].record;
         step.state = end.state;
         step.exit_code = end.exit_code;
-        step.reason = end.reason.map(context::shown);
+        step.reason = end.reason.as_deref().map(context::shown);
         let ended_at = end.ended_at.unwrap_or_else(Timestamp::now);
         step.ended_at = step.started_at.map(|_| ended_at);
         self.job.keep(self.attempt).await;
@@ -568,9 +570,10 @@ impl<'a> StepRunner<'a> {
         self.attempt.env.extend(variables);
         self.attempt.steps[at].outputs.extend(outputs);
         if !summary.is_empty() {
-            let written = self
-                .hide(&summary)
-                .and_then(|summary| append(&self.dirs.summary(), &summary));
+            let written = self.hide(&summary).and_then(|mut summary| {
+                summary.truncate(MAX_SUMMARY);
+                fs::write(self.dirs.summary(number), summary)
+            });
             written.map_err(|error| format!("{}: {error}", env_files::SUMMARY))?;
         }
         Ok(())
@@ -578,7 +581,7 @@ impl<'a> StepRunner<'a> {
 
     /// What a step wrote for people, without what its output must not show.
     fn hide(&self, text: &str) -> io::Result<Vec<u8>> {
-        let runs = &self.job.pipelines.inner().runs;
+        let runs = &self.job.pipelines().inner().runs;
         let hidden = (&self.env, self.secrets.values());
         let redactor = step::step_redactor(runs, &self.repo, hidden, &self.dirs.masks())?;
         let mut shown = Vec::with_capacity(text.len());
@@ -617,7 +620,7 @@ impl<'a> StepRunner<'a> {
         let step = &mut self.attempt.steps[at].record;
         step.state = StepState::Running;
         step.started_at.get_or_insert_with(Timestamp::now);
-        step.name = context::shown(name);
+        step.name = context::shown(&name);
         step.continue_on_error = is_tolerated;
         self.show();
         Ok(true)
@@ -625,15 +628,15 @@ impl<'a> StepRunner<'a> {
 
     /// Whether an earlier daemon started the step. What its `if` asks for may be another thing since.
     fn was_started(&self, at: usize) -> bool {
-        let runs = &self.job.pipelines.inner().runs;
+        let runs = &self.job.pipelines().inner().runs;
         let minted = self.attempt.steps[at].minted;
         minted.is_some_and(|id| !matches!(step::step_run(runs, id), StepRun::NeverStarted))
     }
 
     /// Steps in the background that have not ended, by their ids.
     fn in_background(&self, is_meant: impl Fn(&str) -> bool) -> Vec<(usize, Arc<Live>)> {
-        let runs = &self.job.pipelines.inner().runs;
-        let steps = self.job.job.steps.iter().enumerate();
+        let runs = &self.job.pipelines().inner().runs;
+        let steps = self.job.job().steps.iter().enumerate();
         let meant = steps.filter(|(at, step)| {
             let is_running = self.attempt.steps[*at].record.state == StepState::Running;
             is_background(step) && is_running && is_meant(step.id.as_deref().unwrap_or_default())
@@ -649,13 +652,13 @@ impl<'a> StepRunner<'a> {
     /// Takes note of steps in the background that have ended by themselves.
     async fn note_ended(&mut self, is_meant: impl Fn(&str) -> bool) {
         for at in 0..self.attempt.steps.len() {
-            let planned = &self.job.job.steps[at];
+            let planned = &self.job.job().steps[at];
             let step = &self.attempt.steps[at];
             let is_meant = is_meant(planned.id.as_deref().unwrap_or_default());
             if !is_background(planned) || step.record.state != StepState::Running || !is_meant {
                 continue;
             }
-            let runs = &self.job.pipelines.inner().runs;
+            let runs = &self.job.pipelines().inner().runs;
             let end = match step::step_run(runs, step.minted.unwrap_or_default()) {
                 StepRun::Live(live) if !live.has_ended() => continue,
                 StepRun::Live(live) => self.settle(at, &live.record()),
@@ -676,7 +679,7 @@ impl<'a> StepRunner<'a> {
             self.end_step(at, end).await;
         }
         self.note_ended(&is_meant).await;
-        let steps = self.attempt.steps.iter().zip(&self.job.job.steps);
+        let steps = self.attempt.steps.iter().zip(&self.job.job().steps);
         let mut waited = steps.filter(|(_, planned)| {
             is_background(planned) && is_meant(planned.id.as_deref().unwrap_or_default())
         });
@@ -711,7 +714,7 @@ impl<'a> StepRunner<'a> {
     /// How the job stands, for the steps to come.
     fn status(&self) -> JobStatus {
         let is_failed = self.attempt.steps.iter().any(is_failure);
-        if self.job.stop.is_stopped() || self.is_timed_out || self.has(StepState::Cancelled) {
+        if self.job.stop().is_stopped() || self.is_timed_out || self.has(StepState::Cancelled) {
             JobStatus::Cancelled
         } else if is_failed {
             JobStatus::Failure
@@ -735,8 +738,8 @@ impl<'a> StepRunner<'a> {
         let of = |state| JobEnd::of(state, reason.clone());
         if self.has(StepState::Lost) {
             of(JobState::Lost)
-        } else if self.job.stop.is_stopped() {
-            JobEnd::of(JobState::Cancelled, self.job.stop.reason())
+        } else if self.job.stop().is_stopped() {
+            JobEnd::of(JobState::Cancelled, self.job.stop().reason())
         } else if self.is_timed_out {
             let reason = "it ran longer than its timeout-minutes".to_owned();
             JobEnd::of(JobState::TimedOut, Some(reason))
@@ -764,7 +767,7 @@ impl<'a> StepRunner<'a> {
     }
 
     fn step_contexts(&self, env: &BTreeMap<String, String>) -> Contexts {
-        let ids = self.job.job.steps.iter().map(|step| step.id.clone());
+        let ids = self.job.job().steps.iter().map(|step| step.id.clone());
         context::of_step(&self.contexts, env, &self.attempt.steps, ids, self.status())
     }
 
@@ -773,8 +776,8 @@ impl<'a> StepRunner<'a> {
         let steps = self.attempt.steps.iter().map(|step| step.record.clone());
         let steps: Vec<_> = steps.collect();
         self.job
-            .live
-            .change_job(&self.job.job.id, |job| job.steps = steps);
+            .live()
+            .change_job(&self.job.job().id, |job| job.steps = steps);
     }
 }
 
@@ -798,15 +801,4 @@ fn is_failure(step: &StepProgress) -> bool {
 
 fn invalid(what: &str, fault: &ExprFault) -> StepEnd {
     StepEnd::of(StepState::Rejected, format!("{what}: {fault}"))
-}
-
-fn append(path: &Path, more: &[u8]) -> io::Result<()> {
-    use std::io::Write;
-    let mut file = fs::OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(path)?;
-    let room = MAX_SUMMARY.saturating_sub(file.metadata()?.len());
-    let room = usize::try_from(room).unwrap_or(0).min(more.len());
-    file.write_all(&more[..room])
 }

@@ -43,8 +43,8 @@ pub use presence::{Presence, is_in_use, who_is_in};
 pub use redact::Redactor;
 pub use remains::end_processes_of;
 pub use sandbox::{
-    Confinement, Containment, INIT_COMMAND, Kept, Mechanism, Mount, SANDBOX_TMP, Sandbox, Shown,
-    init_main,
+    Confinement, Containment, INIT_COMMAND, KeptWorktree, Mechanism, Mount, SANDBOX_TMP, Sandbox,
+    Shown, init_main,
 };
 pub use supervisor::supervisor_main;
 pub use supervisor_handle::{FoundSupervisor, Supervisor};

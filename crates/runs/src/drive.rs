@@ -40,6 +40,12 @@ pub(super) struct RunJob {
     pub(super) asker: Option<Principal>,
 }
 
+pub(super) fn not_started(shared: &RunsInner, error: &io::Error) -> Problem {
+    let detail = "the run's supervisor could not be started";
+    let problem = Problem::unwritten("supervisor_not_started", detail, error);
+    shared.margin.judge(problem)
+}
+
 /// The end of a run that a defect of ours cut off.
 pub(super) fn task_failed(error: &JoinError) -> Ending {
     let detail = format!("the run's task failed: {error}");
@@ -263,7 +269,9 @@ impl Drive {
             (lease, reach),
             secrets,
         );
-        let (supervisor, watch) = started.await.map_err(|error| self.not_started(&error))?;
+        let (supervisor, watch) = started
+            .await
+            .map_err(|error| not_started(&self.shared, &error))?;
         if is_helper {
             self.enter_helpers(workspace);
             drop((lock.take(), held_while_it_runs));
@@ -286,12 +294,6 @@ impl Drive {
                 Ok(None)
             }
         }
-    }
-
-    pub(super) fn not_started(&self, error: &io::Error) -> Problem {
-        let detail = "the run's supervisor could not be started";
-        let problem = Problem::unwritten("supervisor_not_started", detail, error);
-        self.shared.margin.judge(problem)
     }
 
     /// Waits until it may execute.

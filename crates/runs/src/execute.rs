@@ -221,7 +221,7 @@ impl Drive {
         let token = lease.as_ref().map(|lease| &lease.token);
         let mut hidden = environment::secrets(config, repo.config(), &spec.env, token);
         hidden.extend(secrets.hidden);
-        let port = self.port(workspace, spec.kind);
+        let port = port(self, workspace, spec.kind);
         let own = environment::of_workspace(workspace, &about.commit, port);
         let beside = (tmp, share_of(self));
         let mut env = environment::of_run(config, repo, &spec, (path, reach), own, beside);
@@ -275,19 +275,19 @@ impl Drive {
             mechanisms: self.shared().mechanisms.clone(),
         }
     }
+}
 
-    /// The first port of the workspace; git needs none.
-    fn port(&self, workspace: &Workspace, kind: RunKind) -> Option<u16> {
-        if kind == RunKind::Git {
-            return None;
-        }
-        let problem = match workspace.lease_ports() {
-            Ok(Some(first)) => return Some(first),
-            Ok(None) => "all of `build.ports` are taken".to_owned(),
-            Err(error) => format!("they could not be written down: {error}"),
-        };
-        let message = format!("the workspace has no ports: {problem}");
-        self.warn(Warning::new("no_ports", message));
-        None
+/// The first port of the workspace; git needs none.
+fn port(drive: &Drive, workspace: &Workspace, kind: RunKind) -> Option<u16> {
+    if kind == RunKind::Git {
+        return None;
     }
+    let problem = match workspace.lease_ports() {
+        Ok(Some(first)) => return Some(first),
+        Ok(None) => "all of `build.ports` are taken".to_owned(),
+        Err(error) => format!("they could not be written down: {error}"),
+    };
+    let message = format!("the workspace has no ports: {problem}");
+    drive.warn(Warning::new("no_ports", message));
+    None
 }

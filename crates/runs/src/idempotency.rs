@@ -44,10 +44,15 @@ pub enum PipelineKey {
 #[derive(Debug)]
 pub struct NewKey {
     claim: OwnedMutexGuard<Option<Claim>>,
-    pub idempotency: Idempotency,
+    idempotency: Idempotency,
 }
 
 impl NewKey {
+    /// What the record of the pipeline is to have of it.
+    pub fn idempotency(&self) -> &Idempotency {
+        &self.idempotency
+    }
+
     /// The key stands for this pipeline from now on.
     pub fn settle(mut self, pipeline: PipelineId) {
         *self.claim = Some(Claim {

@@ -17,7 +17,7 @@ use super::step::StepPlace;
 use branchyard_config::{Config, Destination, RepoConfig};
 use branchyard_git::{Git, worktree_to_read, worktree_to_write};
 use branchyard_model::{ErrorKind, Problem, RunKind, SandboxProfile};
-use branchyard_process::{Containment, Kept, Mechanism, Mechanisms, Mount, Sandbox, Shown};
+use branchyard_process::{Containment, KeptWorktree, Mechanism, Mechanisms, Mount, Sandbox, Shown};
 use branchyard_workspace::Workspace;
 use branchyard_workspace::repos::Repo;
 
@@ -236,7 +236,7 @@ impl Sandboxes {
             secret_files: &config.secret_files,
             network: self.network(repo.config()),
             tmp_size: config.sandbox.tmp_size.as_u64(),
-            kept: Some(Kept {
+            kept: Some(KeptWorktree {
                 home: &place.home,
                 tmp: &place.tmp,
                 worktree: (&place.worktree, &directory),

@@ -11,7 +11,7 @@ use serde::Serialize;
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::checks::Checks;
-use super::drive::{Drive, task_failed};
+use super::drive::{Drive, not_started, task_failed};
 use super::ending::Ending;
 use super::exec::ExecFiles;
 use super::history::Asked;
@@ -318,7 +318,9 @@ async fn set_up(drive: &Drive, workspace: &Arc<Workspace>, about: About) -> Opti
         };
         let about = (about, &checks);
         let started = drive.start(workspace, about, (sandbox, files), remote, secrets);
-        started.await.map_err(|error| drive.not_started(&error))
+        started
+            .await
+            .map_err(|error| not_started(drive.shared(), &error))
     };
     match start.await {
         Ok((supervisor, watch)) => drive.attend(supervisor, Some(watch)).await,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::drive::{Drive, task_failed};
+use super::drive::{Drive, not_started, task_failed};
 use super::ending::Ending;
 use super::environment;
 use super::history::Asked;
@@ -305,7 +305,7 @@ async fn begin(drive: &Drive, request: StepRequest) -> Result<(Supervisor, Watch
     };
     let token = lease.as_ref().map(|lease: &CredentialLease| &lease.token);
     let hidden = hidden_from(shared, repo, (&request.env, token), &request.masks);
-    let mut hidden = hidden.map_err(|error| drive.not_started(&error))?;
+    let mut hidden = hidden.map_err(|error| not_started(drive.shared(), &error))?;
     hidden.extend(request.hidden);
     let mut env = BTreeMap::from(environment::job_counts(&share_of(drive).to_string()));
     env.extend(environment::declared(config, repo.config()));
@@ -350,5 +350,7 @@ async fn begin(drive: &Drive, request: StepRequest) -> Result<(Supervisor, Watch
         stale: false,
     };
     let started = drive.hand_over(launch, about, false, || Ok::<_, io::Error>(()));
-    started.await.map_err(|error| drive.not_started(&error))
+    started
+        .await
+        .map_err(|error| not_started(drive.shared(), &error))
 }

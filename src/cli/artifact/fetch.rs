@@ -24,10 +24,10 @@ impl Target {
         })?;
         let parent = path.parent().filter(|dir| !dir.as_os_str().is_empty());
         let dir = open(parent.unwrap_or(Path::new(".")), replaces)?;
-        dir.check(name).map_err(unwritten)?;
+        dir.check(name).map_err(|error| unwritten(&error))?;
         Ok(Self::File {
             at: path.to_owned(),
-            part: dir.begin(name).map_err(unwritten)?,
+            part: dir.begin(name).map_err(|error| unwritten(&error))?,
         })
     }
 }
@@ -41,17 +41,17 @@ pub(super) async fn files(
 ) -> Result<(), Failure> {
     let dir = open(dir, replaces)?;
     for file in &set.files {
-        dir.check(&file.path).map_err(unwritten)?;
+        dir.check(&file.path).map_err(|error| unwritten(&error))?;
     }
     let progress = Progress::new(&context.console);
     let all = set.files.len();
     for (nth, file) in set.files.iter().enumerate() {
         progress.spin(&format!("{} of {all}: {}", nth + 1, file.path));
-        let mut part = dir.begin(&file.path).map_err(unwritten)?;
+        let mut part = dir.begin(&file.path).map_err(|error| unwritten(&error))?;
         let path = address(from, file);
-        let written = |bytes: &[u8]| part.write(bytes).map_err(unwritten);
+        let written = |bytes: &[u8]| part.write(bytes).map_err(|error| unwritten(&error));
         fetch(context, &path, written).await?;
-        part.verified(file).map_err(unwritten)?;
+        part.verified(file).map_err(|error| unwritten(&error))?;
     }
     progress.clear();
     Ok(())
@@ -65,7 +65,7 @@ pub(super) async fn file(
 ) -> Result<Option<PathBuf>, Failure> {
     let (at, part) = put(context, &address(from, file), target).await?.unzip();
     if let Some(part) = part {
-        part.verified(file).map_err(unwritten)?;
+        part.verified(file).map_err(|error| unwritten(&error))?;
     }
     Ok(at)
 }
@@ -78,7 +78,7 @@ pub(super) async fn archive(
 ) -> Result<Option<PathBuf>, Failure> {
     let (at, part) = put(context, path, target).await?.unzip();
     if let Some(part) = part {
-        part.finish().map_err(unwritten)?;
+        part.finish().map_err(|error| unwritten(&error))?;
     }
     Ok(at)
 }
@@ -96,7 +96,7 @@ async fn put(
             Ok(None)
         }
         Target::File { at, mut part } => {
-            let written = |bytes: &[u8]| part.write(bytes).map_err(unwritten);
+            let written = |bytes: &[u8]| part.write(bytes).map_err(|error| unwritten(&error));
             fetch(context, path, written).await?;
             Ok(Some((at, part)))
         }
@@ -131,7 +131,7 @@ fn open(dir: &Path, replaces: bool) -> Result<UnpackDir, Failure> {
         .map_err(|error| Failure::local(format!("cannot write to {}: {error}", dir.display())))
 }
 
-fn unwritten(error: ArtifactError) -> Failure {
+fn unwritten(error: &ArtifactError) -> Failure {
     let failure = Failure::local(error.to_string());
     match error {
         ArtifactError::InTheWay { .. } => {

@@ -35,7 +35,7 @@ pub(crate) struct Args {
 }
 
 pub(super) async fn run(context: &Context, args: Args) -> Result<u8, Failure> {
-    let watched = Watched::new(context, Role::Onlooker, args.output)?;
+    let watched = PipelineWatch::new(context, Role::Onlooker, args.output)?;
     let path = Subject::Pipeline(args.pipeline).path();
     let record = context.client.get(&path).await?.parse()?;
     watch_attempt(context, watched, &record, args.from).await
@@ -43,13 +43,13 @@ pub(super) async fn run(context: &Context, args: Args) -> Result<u8, Failure> {
 
 /// What watches a pipeline, ready before it is known which one it is.
 #[derive(Debug)]
-pub(super) struct Watched {
+pub(super) struct PipelineWatch {
     viewer: JobsViewer,
     interrupts: Interrupts,
     output: bool,
 }
 
-impl Watched {
+impl PipelineWatch {
     /// Hears signals from now on.
     pub(super) fn new(context: &Context, role: Role, output: bool) -> Result<Self, Failure> {
         let viewer = JobsViewer::new(context.console, output);
@@ -66,11 +66,11 @@ impl Watched {
 /// Shows the attempt that `record` is at to its end: what came before it is passed over, and so is all up to `from`.
 pub(super) async fn watch_attempt(
     context: &Context,
-    watched: Watched,
+    watched: PipelineWatch,
     record: &PipelineRecord,
     from: Option<String>,
 ) -> Result<u8, Failure> {
-    let Watched {
+    let PipelineWatch {
         mut viewer,
         interrupts,
         output,

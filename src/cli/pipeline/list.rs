@@ -46,9 +46,13 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
     let query = filters(args).with("before", args.before);
     let path = query.after(&repo_path(&args.repo, "/pipelines"));
     let answer = context.client.get(&path).await?;
-    context.page(&answer, "no pipelines", TITLES, row, |next: PipelineId| {
-        next_page(args, next)
-    })
+    context.page(
+        &answer,
+        "no pipelines",
+        TITLES,
+        |record| row(&record),
+        |next: PipelineId| next_page(args, next),
+    )
 }
 
 fn filters(args: &Args) -> Query {
@@ -68,7 +72,7 @@ fn next_page(args: &Args, next: PipelineId) -> String {
 
 const TITLES: &str = "PIPELINE, STATE, BRANCH, COMMIT, FILE, EVENT, JOBS, ASKED, TOOK, BY";
 
-fn row(record: PipelineRecord) -> Vec<Cell> {
+fn row(record: &PipelineRecord) -> Vec<Cell> {
     let took = record.duration_ms;
     let file = record.file.rsplit('/').next().unwrap_or_default();
     vec![
@@ -78,7 +82,7 @@ fn row(record: PipelineRecord) -> Vec<Cell> {
         Cell::commit(Some(record.commit.as_str())),
         Cell::text(&record.file).shown_as(file),
         Cell::text(&record.event),
-        Cell::text(jobs(&record)),
+        Cell::text(jobs(record)),
         Cell::moment(Some(record.created_at)),
         Cell::number(took).shown_as(took.map(human_duration).unwrap_or_default()),
         Cell::text(&record.principal),

@@ -1,6 +1,6 @@
 //! `pipeline retry`: another attempt at the jobs that failed.
 
-use super::follow::{Watched, watch_attempt};
+use super::follow::{PipelineWatch, watch_attempt};
 use crate::cli::Context;
 use crate::cli::exit::Failure;
 use crate::cli::signals::Role;
@@ -43,7 +43,7 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
         let note = format!("retrying {}", args.pipeline);
         return context.done(&answer, &note);
     }
-    let watched = Watched::new(context, Role::Initiator, args.output)?;
+    let watched = PipelineWatch::new(context, Role::Initiator, args.output)?;
     let answer = context.client.post(&path, &request).await?;
     let record: PipelineRecord = answer.parse()?;
     watch_attempt(context, watched, &record, None).await

@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 
 use super::event_kind;
-use super::follow::{Watched, watch_attempt};
+use super::follow::{PipelineWatch, watch_attempt};
 use crate::cli::Context;
 use crate::cli::client::{Start, repo_path};
 use crate::cli::exit::Failure;
@@ -69,7 +69,7 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
     let watched = match args.detach {
         true => None,
         // From here on Ctrl-C cancels, also before the daemon has answered.
-        false => Some(Watched::new(context, Role::Initiator, args.output)?),
+        false => Some(PipelineWatch::new(context, Role::Initiator, args.output)?),
     };
     let answer = context.client.start_detached(&args.request()).await?;
     match watched {

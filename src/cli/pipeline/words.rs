@@ -162,7 +162,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn record(state: &str, jobs: serde_json::Value) -> PipelineRecord {
+    fn record(state: &str, jobs: &serde_json::Value) -> PipelineRecord {
         serde_json::from_value(json!({
             "pipeline_id": "0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b", "repo": "app", "branch": "main",
             "commit": "1a2b3c4d5e6f1a2b3c4d5e6f1a2b3c4d5e6f1a2b", "tree": "1a2b3c4d5e6f1a2b3c4d5e6f1a2b3c4d5e6f1a2b",
@@ -174,7 +174,9 @@ mod tests {
 
     fn job(state: &str, more: serde_json::Value) -> serde_json::Value {
         let mut job = json!({ "job": "a", "name": "a", "state": state, "attempt": 1, "steps": [] });
-        let fields = more.as_object().unwrap().clone();
+        let serde_json::Value::Object(fields) = more else {
+            panic!("{more}");
+        };
         job.as_object_mut().unwrap().extend(fields);
         job
     }
@@ -202,7 +204,7 @@ mod tests {
             ("rejected", vec![], 125),
             ("running", vec![], 125),
         ] {
-            let record = record(state, json!(jobs));
+            let record = record(state, &json!(jobs));
             assert_eq!(exit_code(&record), code, "{state} {jobs:?}");
         }
     }
@@ -216,7 +218,7 @@ mod tests {
         );
         let record = record(
             "failed",
-            json!([failed, job("skipped", json!({ "reason": "needs" }))]),
+            &json!([failed, job("skipped", json!({ "reason": "needs" }))]),
         );
         assert_eq!(
             title(&record),

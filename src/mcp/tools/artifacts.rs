@@ -18,6 +18,7 @@ use branchyard_artifacts::{ArtifactFile, ArtifactSet, SetOwner};
 use branchyard_config::Toolset;
 use branchyard_git::verbs::Effect;
 use branchyard_model::{BranchName, ErrorKind, PipelineId, Problem, RepoName, RunId, Scope};
+use branchyard_pipelines::artifacts as stored;
 
 pub(super) fn tool() -> Tool {
     Tool::new::<ArtifactsArgs, Paged<Answer>, _>(
@@ -135,7 +136,8 @@ async fn found(call: &Call, asked: &ArtifactsArgs) -> Result<ArtifactSet, Proble
     let name = name.ok_or_else(|| Problem::unprocessable("name", "no artifact is named"))?;
     match (owner(asked)?, &asked.repo) {
         (Some(of), None) if asked.branch.is_none() => {
-            let asking = artifacts::ask(call.app(), of, move |all| all.artifact(of, &name));
+            let asking =
+                artifacts::ask(call.app(), of, move |all| stored::artifact(all, of, &name));
             call.in_time(asking).await
         }
         (None, Some(repo)) => {
@@ -150,7 +152,7 @@ async fn found(call: &Call, asked: &ArtifactsArgs) -> Result<ArtifactSet, Proble
 }
 
 async fn list(call: &Call, of: SetOwner, cursor: Option<&str>) -> Result<Reply, Problem> {
-    let asking = artifacts::ask(call.app(), of, move |all| all.artifacts(of));
+    let asking = artifacts::ask(call.app(), of, move |all| stored::list(all, of));
     let sets = call.in_time(asking).await?;
     paged(&sets, cursor, |page| {
         let answer = Answer {
@@ -190,7 +192,7 @@ async fn read(
     let (of, name, wanted) = (set.owner, set.name.clone(), path.to_owned());
     let from = cursor.map_or(0, |cursor| cursor.byte);
     let reading = artifacts::ask(call.app(), of, move |all| {
-        let (file, mut content) = all.artifact_file(of, &name, &wanted)?;
+        let (file, mut content) = stored::artifact_file(all, of, &name, &wanted)?;
         let mut bytes = Vec::new();
         let start = from.min(file.size);
         let seek = content.seek(SeekFrom::Start(start));

@@ -88,6 +88,7 @@ async fn no_tool_is() {
         // Whatever makes a tool do something, as far as it takes that.
         let meant = json!({
             "repo": "nowhere", "branch": "nothing", "name": "nowhere", "run_id": id, "salvage_id": id,
+            "pipeline_id": id,
             "dry_run": false, "mend": true, "operation": "commit",
         });
         let taken = tool["inputSchema"]["properties"].as_object().unwrap();
@@ -97,6 +98,7 @@ async fn no_tool_is() {
             "workspace" => &["prepare", "remove", "pin", "unpin"][..],
             "salvage" => &["restore", "drop"],
             "repos" => &["register", "remove"],
+            "pipeline_control" => &["cancel", "retry"],
             _ => &[""],
         };
         for action in actions {

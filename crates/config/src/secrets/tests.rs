@@ -188,7 +188,7 @@ fn what_cannot_be_granted_is_refused_by_its_place() {
     for (section, start) in [
         (
             "[repos.a.secrets.deploy]\nX = \"npm\"\n",
-            "13:1: there is no task deploy in this repo; expected make, for make runs, or one of its \
+            "13:1: there is no task deploy in this repo; expected make, for make runs, a job as FILE/JOB, or one of its \
              tasks, which are: lint, publish",
         ),
         (
@@ -226,7 +226,7 @@ fn what_cannot_be_granted_is_refused_by_its_place() {
         ),
         (
             "[repos.b.secrets.lint]\nX = \"npm\"\n",
-            "13:1: there is no task lint in this repo; expected make, for make runs, or one of its \
+            "13:1: there is no task lint in this repo; expected make, for make runs, a job as FILE/JOB, or one of its \
              tasks, which are: none yet",
         ),
         (

@@ -17,6 +17,8 @@ pub struct Filter {
     pub repo: Option<RepoName>,
     pub branch: Option<BranchName>,
     pub kind: Option<RunKind>,
+    /// Only runs of another kind than this.
+    pub besides: Option<RunKind>,
     pub state: Option<RunState>,
     pub group: Option<GroupId>,
     /// Only those that this principal asked for.
@@ -37,6 +39,7 @@ impl Filter {
             ("repo = ?", self.repo.as_ref().map(text)),
             ("branch = ?", self.branch.as_ref().map(text)),
             ("kind = ?", self.kind.map(|kind| text(&kind.as_str()))),
+            ("kind <> ?", self.besides.map(|kind| text(&kind.as_str()))),
             ("state = ?", self.state.map(|state| text(&state.as_str()))),
             ("group_id = ?", self.group.as_ref().map(text)),
             ("principal = ?", self.principal.as_ref().map(text)),

@@ -27,10 +27,10 @@ const LEN: usize = 20;
 
 /// The count outside; cheap to clone.
 #[derive(Debug, Clone)]
-pub(super) struct Tally(Arc<Mutex<Written>>);
+pub(super) struct Tally(Arc<Mutex<WrittenTally>>);
 
 #[derive(Debug)]
-struct Written {
+struct WrittenTally {
     file: File,
     total: i64,
 }
@@ -51,7 +51,7 @@ impl Tally {
         let outside = std::str::from_utf8(&text[..len]).unwrap_or_default();
         let outside = outside.trim().parse::<i64>().unwrap_or(0);
         let inside = total(from).map_err(io::Error::other)?;
-        let tally = Self(Arc::new(Mutex::new(Written { file, total: -1 })));
+        let tally = Self(Arc::new(Mutex::new(WrittenTally { file, total: -1 })));
         tally.set(inside)?;
         Ok((tally, u64::try_from(outside - inside).unwrap_or(0)))
     }

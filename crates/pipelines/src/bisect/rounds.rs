@@ -13,8 +13,8 @@ use super::narrow::{Verdicts, narrow};
 use super::{BisectPlan, answer};
 use crate::live::LivePipeline;
 use crate::pipelines::Pipelines;
+use crate::planned::jobs_of;
 use crate::source::with_store;
-use crate::start::jobs_of;
 use branchyard_git::{self as git, CommitTree, commits_between, object_id};
 use branchyard_model::{
     BisectAnswer, BisectTest, BisectVerdict, CommitId, ErrorKind, JobRecord, Problem, Warning,
@@ -72,7 +72,7 @@ impl Bisect {
             });
         };
         for job in without_verdict(&live.record().jobs) {
-            if let Some(verdict) = BisectVerdict::of(job) {
+            if let Some(verdict) = job.verdict() {
                 note(&job.job, verdict);
             }
         }

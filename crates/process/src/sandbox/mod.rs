@@ -74,7 +74,7 @@ impl Sandbox {
 /// What commands of one job leave to each other: directories of the disk in place of the private ones, and one name for
 /// the worktree, whichever of several it is.
 #[derive(Debug, Clone, Copy)]
-pub struct Kept<'a> {
+pub struct KeptWorktree<'a> {
     pub home: &'a Path,
     pub tmp: &'a Path,
     /// The worktree, and where it is found inside. `cwd` is within that.
@@ -99,5 +99,5 @@ pub struct Shown<'a> {
     pub network: Option<&'a [Destination]>,
     /// Of each private directory, in bytes.
     pub tmp_size: u64,
-    pub kept: Option<Kept<'a>>,
+    pub kept: Option<KeptWorktree<'a>>,
 }

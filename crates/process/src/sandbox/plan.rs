@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::host_inodes::LEFT_TO_INIT;
 use super::system::System;
-use super::{Kept, Mount, Sandbox, Shown};
+use super::{KeptWorktree, Mount, Sandbox, Shown};
 use branchyard_config::exposes;
 use branchyard_model::SandboxProfile;
 
@@ -162,7 +162,7 @@ impl SandboxPlan {
     }
 
     /// The worktree under its name inside; its link to the store can be read alone. Returns where the command starts.
-    fn worktree(&mut self, kept: Kept<'_>, cwd: &Path) -> Result<PathBuf, String> {
+    fn worktree(&mut self, kept: KeptWorktree<'_>, cwd: &Path) -> Result<PathBuf, String> {
         let (from, to) = kept.worktree;
         let from = real(from)?;
         self.add(&["--bind", text(&from)?, text(to)?]);

@@ -52,5 +52,5 @@ pub async fn grep(held: &Arc<HeldScratch>, grep: Grep) -> Result<Matches, Error>
     let nobody_waits = CancellationToken::new();
     let _waiting = nobody_waits.clone().drop_guard();
     let held = held.clone();
-    blocking(move || grep.search(FileRoot::of_held(&held)?, &until_over(&nobody_waits))).await
+    blocking(move || grep.search(&FileRoot::of_held(&held)?, &until_over(&nobody_waits))).await
 }

@@ -109,7 +109,7 @@ pub async fn grep(workspace: &Arc<Workspace>, grep: Grep) -> Result<(About, Matc
     let _waiting = nobody_waits.clone().drop_guard();
     workspace
         .looking(move |this| {
-            let found = grep.search(FileRoot::of(this)?, &until_over(&nobody_waits))?;
+            let found = grep.search(&FileRoot::of(this)?, &until_over(&nobody_waits))?;
             Ok((beneath::standing_for_read(this)?, found))
         })
         .await
@@ -124,7 +124,7 @@ pub(super) fn until_over(nobody_waits: &CancellationToken) -> impl Fn() -> bool 
 impl Grep {
     pub(super) fn search(
         &self,
-        root: FileRoot,
+        root: &FileRoot,
         is_over: &dyn Fn() -> bool,
     ) -> Result<Matches, Error> {
         let path = &root.relative(&self.path)?;

@@ -30,7 +30,7 @@ impl Tree {
     fn grep_while(&self, request: GrepRequest, is_over: impl Fn() -> bool) -> Matches {
         let root = FileRoot::at(self.0.path(), self.0.path()).unwrap();
         let grep = request.check().unwrap();
-        grep.search(root, &is_over).unwrap()
+        grep.search(&root, &is_over).unwrap()
     }
 
     fn paths(&self, request: GrepRequest) -> Vec<String> {

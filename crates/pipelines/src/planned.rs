@@ -1,0 +1,88 @@
+//! What a plan means for the record of its pipeline, and what is told of a file that makes none.
+
+use crate::context;
+use crate::disk::FrozenPlan;
+use branchyard_model::{ErrorKind, JobRecord, JobState, Problem, StepRecord};
+use branchyard_workflow::{Planned, PlannedJob, StepAction, WorkflowFault, WorkflowOptions};
+use branchyard_workspace::repos::Repo;
+
+/// So many problems of a file are told; `branchyard pipeline check` tells all of them.
+const MOST_TOLD: usize = 10;
+
+/// What the operator says of workflows of this repo.
+pub(crate) fn options(repo: &Repo) -> WorkflowOptions {
+    let config = &repo.config().pipelines;
+    WorkflowOptions {
+        skip_actions: config.skip_actions.clone(),
+        linux_labels: config.linux_labels.clone(),
+    }
+}
+
+pub(crate) fn invalid(faults: &[WorkflowFault]) -> Problem {
+    let told: Vec<_> = faults
+        .iter()
+        .take(MOST_TOLD)
+        .map(ToString::to_string)
+        .collect();
+    let more = match faults.len().saturating_sub(MOST_TOLD) {
+        0 => String::new(),
+        more => format!("\nand {more} more"),
+    };
+    let code = faults
+        .first()
+        .map_or("workflow_invalid", |fault| fault.code.name());
+    let detail = format!("{}{more}", told.join("\n"));
+    Problem::new(ErrorKind::Unprocessable, code, detail)
+        .field("file")
+        .help("docs/PIPELINES.md says what a workflow file may have; `branchyard pipeline check FILE` tells all problems")
+}
+
+/// The records of all jobs of a plan: those that are known, and new ones of the others.
+pub(crate) fn jobs_of(frozen: &FrozenPlan, known: &[JobRecord]) -> Vec<JobRecord> {
+    let tests = frozen.bisect.as_ref().map(|bisect| &bisect.tests);
+    let jobs = frozen.plan.jobs.iter().map(|planned| {
+        let earlier = known.iter().find(|job| job.job == planned.id);
+        earlier.cloned().unwrap_or_else(|| {
+            let test = tests.and_then(|tests| tests.get(&planned.id));
+            JobRecord {
+                continue_on_error: test.is_some(),
+                bisect: test.cloned(),
+                ..job_record(planned)
+            }
+        })
+    });
+    jobs.collect()
+}
+
+/// A job that nothing has happened to.
+pub(crate) fn job_record(job: &PlannedJob) -> JobRecord {
+    let shown = |name: &Planned<String>| match name {
+        Planned::Value(name) | Planned::Template(name) => context::shown(name),
+    };
+    let steps = job.steps.iter().map(|step| StepRecord {
+        number: step.number,
+        name: shown(&step.name),
+        background: matches!(
+            step.action,
+            StepAction::Run {
+                background: true,
+                ..
+            }
+        ),
+        ..StepRecord::default()
+    });
+    JobRecord {
+        job: job.id.clone(),
+        key: job.job.clone(),
+        name: shown(&job.name),
+        state: match job.skipped {
+            Some(_) => JobState::Skipped,
+            None => JobState::Blocked,
+        },
+        attempt: 1,
+        needs: job.needs.clone(),
+        reason: job.skipped.map(|_| "runs_on".to_owned()),
+        steps: steps.collect(),
+        ..JobRecord::default()
+    }
+}
