@@ -141,6 +141,9 @@ impl<'a> StepRunner<'a> {
 
     /// Runs a step to its end; none of one that goes on in the background.
     async fn run_step(&mut self, at: usize, planned: &PlannedStep) -> Option<StepEnd> {
+        if !self.was_started(at) {
+            self.note_stop();
+        }
         let env = self.env_of_steps();
         let contexts = self.step_contexts(&env);
         match self.begin_step(at, planned, &contexts) {
@@ -471,9 +474,7 @@ impl<'a> StepRunner<'a> {
                 biased;
                 () = live.ended() => break,
                 () = stop.stopped(), if !self.is_stop_passed_on => {
-                    self.is_stop_passed_on = true;
-                    // What still runs then has so long.
-                    self.deadline = Instant::now() + AFTER_CANCEL;
+                    self.note_stop();
                     live.viewers().stop(&stop.reason().unwrap_or_default());
                 }
                 () = tokio::time::sleep_until(self.deadline), if !self.is_timed_out => {
@@ -711,10 +712,19 @@ impl<'a> StepRunner<'a> {
         steps.any(|step| step.record.state == state && !step.record.continue_on_error)
     }
 
+    /// What begins after the job was cancelled is there to tidy up, and is not told to stop.
+    fn note_stop(&mut self) {
+        if self.job.stop().is_stopped() && !self.is_stop_passed_on {
+            self.is_stop_passed_on = true;
+            // What still runs then has so long.
+            self.deadline = Instant::now() + AFTER_CANCEL;
+        }
+    }
+
     /// How the job stands, for the steps to come.
     fn status(&self) -> JobStatus {
         let is_failed = self.attempt.steps.iter().any(is_failure);
-        if self.job.stop().is_stopped() || self.is_timed_out || self.has(StepState::Cancelled) {
+        if self.is_stop_passed_on || self.is_timed_out || self.has(StepState::Cancelled) {
             JobStatus::Cancelled
         } else if is_failed {
             JobStatus::Failure
