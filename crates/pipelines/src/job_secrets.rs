@@ -10,6 +10,8 @@ use branchyard_workspace::repos::Repo;
 
 /// A shorter line of a secret is found in other texts, too.
 const SHORTEST_LINE: usize = 16;
+/// What stands in place of a secret, as in output.
+const HIDDEN: &str = "***";
 
 /// The values by their names, hence no `Debug`.
 #[derive(Default)]
@@ -37,6 +39,22 @@ impl JobSecrets {
                 "{what} has the secret {name} in it, which is given by `env` of a step alone (unsafe_interpolation)"
             )),
         }
+    }
+
+    /// A text without the secrets in it, such as why an expression has no value.
+    pub(crate) fn hide_in(&self, mut text: String) -> String {
+        let values = self.0.values();
+        let lines = values.flat_map(|value| {
+            let lines = value.lines().filter(|line| line.len() >= SHORTEST_LINE);
+            std::iter::once(value.trim_end()).chain(lines)
+        });
+        for secret in lines.filter(|secret| !secret.is_empty()) {
+            // As a message quotes it, too.
+            for written in [secret.to_owned(), secret.escape_debug().to_string()] {
+                text = text.replace(&written, HIDDEN);
+            }
+        }
+        text
     }
 
     /// Takes the variables that hold a secret out of `env`.

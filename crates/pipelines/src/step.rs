@@ -446,6 +446,8 @@ impl<'a> StepRunner<'a> {
         };
         let written = context::text(written, context);
         let written = written.map_err(|fault| invalid("`working-directory`", &fault))?;
+        let checked = self.secrets.check("`working-directory`", &written);
+        checked.map_err(|why| StepEnd::of(StepState::Rejected, why))?;
         let path = Path::new(&written);
         let inside = path.strip_prefix(&self.seen.worktree).unwrap_or(path);
         let is_inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
@@ -531,7 +533,8 @@ impl<'a> StepRunner<'a> {
         let step = &mut self.attempt.steps[at].record;
         step.state = end.state;
         step.exit_code = end.exit_code;
-        step.reason = end.reason.as_deref().map(context::shown);
+        let reason = end.reason.map(|reason| self.secrets.hide_in(reason));
+        step.reason = reason.as_deref().map(context::shown);
         let ended_at = end.ended_at.unwrap_or_else(Timestamp::now);
         step.ended_at = step.started_at.map(|_| ended_at);
         self.job.keep(self.attempt).await;

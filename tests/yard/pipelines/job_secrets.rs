@@ -78,6 +78,14 @@ async fn they_are_given_to_the_newest_commit_alone_and_written_nowhere() {
     // Whatever would write it down is refused.
     for (steps, state) in [
         (
+            "      - {run: 'true # DEPLOY_KEY', working-directory: '/${{ secrets.DEPLOY_KEY }}'}\n",
+            "rejected",
+        ),
+        (
+            "      - {name: DEPLOY_KEY, run: 'true', timeout-minutes: '${{ fromJSON(secrets.DEPLOY_KEY) }}'}\n",
+            "rejected",
+        ),
+        (
             "      - run: 'echo ${{ secrets.DEPLOY_KEY }}'\n",
             "rejected",
         ),
