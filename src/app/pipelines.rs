@@ -3,12 +3,22 @@
 use std::sync::Arc;
 
 use super::AuthorizedApp;
-use branchyard_model::{ErrorKind, PipelineId, PipelineRecord, Problem, RepoName};
+use branchyard_model::{BranchName, ErrorKind, PipelineId, PipelineRecord, Problem, RepoName};
 use branchyard_pipelines::{
     BisectRequest, LivePipeline, PipelineFilter, PipelineRequest, Pipelines, RetryRequest,
     pipeline_not_found,
 };
 use branchyard_runs::View;
+
+/// Whether the caller may see the repo, and the branch where one is named.
+fn check_place(
+    app: &AuthorizedApp,
+    repo: &RepoName,
+    branch: Option<&BranchName>,
+) -> Result<(), Problem> {
+    app.repo(repo)?;
+    branch.map_or(Ok(()), |branch| app.check(repo, branch))
+}
 
 /// Starts a pipeline; the same `key` sent again finds the same one.
 pub async fn start(
@@ -17,10 +27,7 @@ pub async fn start(
     request: PipelineRequest,
     key: Option<&str>,
 ) -> Result<PipelineId, Problem> {
-    app.repo(repo)?;
-    if let Some(branch) = &request.branch {
-        app.check(repo, branch)?;
-    }
+    check_place(app, repo, request.branch.as_ref())?;
     let pipelines = &app.yard().pipelines;
     pipelines.start(repo, request, app.principal(), key).await
 }
@@ -32,10 +39,7 @@ pub async fn start_bisect(
     request: BisectRequest,
     key: Option<&str>,
 ) -> Result<PipelineId, Problem> {
-    app.repo(repo)?;
-    if let Some(branch) = &request.branch {
-        app.check(repo, branch)?;
-    }
+    check_place(app, repo, request.branch.as_ref())?;
     let pipelines = &app.yard().pipelines;
     pipelines
         .start_bisect(repo, request, app.principal(), key)

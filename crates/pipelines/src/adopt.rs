@@ -69,7 +69,7 @@ pub(crate) fn adopt(pipelines: &Pipelines, is_copy: bool) {
             tracing::error!(pipeline = %id, %error, "failed to go on with a pipeline");
         }
     }
-    // All that was held is taken by now: nobody new may come before its holder.
+    // All that was held is taken by now: no new job may come before the one that held it.
     for (live, held) in ready {
         pipelines.go_on(live, held);
     }
@@ -147,7 +147,7 @@ fn held_jobs(pipelines: &Pipelines, record: &PipelineRecord) -> HeldJobs {
             Ok(None) => continue,
             Err(error) => {
                 tracing::error!(pipeline = %record.pipeline_id, job = job.job, %error, "how a job went cannot be read");
-                // Nobody knows which of its steps were started, so none is started again.
+                // Which of its steps were started is not known, so none is started again.
                 let reason = "how it went cannot be read".to_owned();
                 Attempt {
                     end: Some(JobEnd::of(JobState::Lost, Some(reason))),

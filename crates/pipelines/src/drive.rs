@@ -93,7 +93,7 @@ pub(crate) fn enter_group(pipelines: &Pipelines, live: &LivePipeline) -> Entered
         age: (live.id(), 0),
     };
     let (place, turn) = pipelines.inner().groups.enter(entry, stop.clone());
-    // Whoever cancels the group cancels the pipeline.
+    // What cancels its place in the group cancels the pipeline.
     let viewers = live.viewers().clone();
     let watched = stop.clone();
     let leaving = live.leaving().clone();

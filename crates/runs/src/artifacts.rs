@@ -83,7 +83,7 @@ fn collect(shared: &RunsInner, run: RunId, workspace: &Workspace) -> Kept {
         let message = format!("no file is at {}", request.paths.join(", "));
         return Ok((Vec::new(), vec![Warning::new("no_files_found", message)]));
     };
-    // Nobody is told of them before the run has ended.
+    // No caller can read them before the run has ended.
     if let Err(problem) = check(shared, workspace, &set) {
         let removed = store.remove_owner(&owner);
         removed.map_err(|error| unreadable(error, "remove the artifacts of the run"))?;

@@ -1,5 +1,5 @@
 //! Steps of pipelines: runs in a scratch worktree, under an id that the pipeline wrote down before. The pipeline holds the
-//! worktree and the slot; nobody else waits for either.
+//! worktree and the slot; no other job waits for these two.
 
 use std::collections::BTreeMap;
 use std::io;

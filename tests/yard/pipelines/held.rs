@@ -66,7 +66,7 @@ async fn as_many_held_as_the_pool_is_large_keep_nobody_waiting_and_the_oldest_go
     .await;
     let mut all = Vec::new();
     for n in 0..3 {
-        // Otherwise none would run: a failed job answers nobody, but its files must differ to be told apart.
+        // By their files the three are told apart.
         let jobs = FAILS.replace("echo made", &format!("echo made {n}"));
         all.push(yard.run_jobs(&jobs).await);
     }
