@@ -31,7 +31,7 @@ pub use collect::{CollectRequest, Collected};
 pub use error::ArtifactError;
 pub use job_dirs::{JobDir, JobDirs};
 pub use limits::ArtifactLimits;
-pub use set::{ArtifactFile, ArtifactSet, SetOwner};
+pub use set::{ArtifactFile, ArtifactSet, SetOwner, UNNAMED};
 pub use store::{ArtifactStore, ArtifactUsage};
 pub use sweep::Swept;
 pub use unpack::{PartialFile, UnpackDir};

@@ -17,6 +17,9 @@ pub enum SetOwner {
     Run(RunId),
 }
 
+/// What an artifact without a name is called, as on GitHub.
+pub const UNNAMED: &str = "artifact";
+
 /// A named set of files. What is in it never changes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ArtifactSet {

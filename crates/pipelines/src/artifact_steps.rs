@@ -8,12 +8,10 @@ use jiff::Timestamp;
 
 use crate::action::{ActionDone, With, given, is_set};
 use branchyard_artifacts::{
-    ArtifactError, ArtifactSet, ArtifactStore, CollectRequest, JobDirs, SetOwner,
+    ArtifactError, ArtifactSet, ArtifactStore, CollectRequest, JobDirs, SetOwner, UNNAMED,
 };
 use branchyard_model::{Globs, PipelineId, Problem, Stars, Warning};
 
-/// As GitHub calls an artifact without a name.
-const UNNAMED: &str = "artifact";
 const DAY: u64 = 24 * 60 * 60;
 
 /// Where the artifacts of a job are from.

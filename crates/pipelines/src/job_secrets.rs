@@ -5,13 +5,12 @@ use std::collections::BTreeMap;
 
 use crate::job_runner::JobRunner;
 use branchyard_model::{ErrorKind, PipelineSource, Problem};
+use branchyard_process::Redactor;
 use branchyard_runs::secrets;
 use branchyard_workspace::repos::Repo;
 
 /// A shorter line of a secret is found in other texts, too.
 const SHORTEST_LINE: usize = 16;
-/// What stands in place of a secret, as in output.
-const HIDDEN: &str = "***";
 
 /// The values by their names, hence no `Debug`.
 #[derive(Default)]
@@ -42,19 +41,13 @@ impl JobSecrets {
     }
 
     /// A text without the secrets in it, such as why an expression has no value.
-    pub(crate) fn hide_in(&self, mut text: String) -> String {
-        let values = self.0.values();
-        let lines = values.flat_map(|value| {
-            let lines = value.lines().filter(|line| line.len() >= SHORTEST_LINE);
-            std::iter::once(value.trim_end()).chain(lines)
-        });
-        for secret in lines.filter(|secret| !secret.is_empty()) {
-            // As a message quotes it, too.
-            for written in [secret.to_owned(), secret.escape_debug().to_string()] {
-                text = text.replace(&written, HIDDEN);
+    pub(crate) fn hide_in(&self, text: String) -> String {
+        match Redactor::new(&self.values()) {
+            None => text,
+            Some(mut redactor) => {
+                String::from_utf8_lossy(&redactor.whole(text.as_bytes())).into_owned()
             }
         }
-        text
     }
 
     /// Takes the variables that hold a secret out of `env`.

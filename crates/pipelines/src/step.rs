@@ -588,15 +588,10 @@ impl<'a> StepRunner<'a> {
         let runs = &self.job.pipelines().inner().runs;
         let hidden = (&self.env, self.secrets.values());
         let redactor = step::step_redactor(runs, &self.repo, hidden, &self.dirs.masks())?;
-        let mut shown = Vec::with_capacity(text.len());
-        match redactor {
-            None => shown.extend_from_slice(text.as_bytes()),
-            Some(mut redactor) => {
-                redactor.feed(text.as_bytes(), &mut shown);
-                redactor.finish(&mut shown);
-            }
-        }
-        Ok(shown)
+        Ok(match redactor {
+            None => text.as_bytes().to_vec(),
+            Some(mut redactor) => redactor.whole(text.as_bytes()),
+        })
     }
 
     /// Whether the step is to run; if so, it shows that it does.

@@ -130,6 +130,14 @@ impl Redactor {
         }
     }
 
+    /// A text that is whole, without what is hidden.
+    pub fn whole(&mut self, text: &[u8]) -> Vec<u8> {
+        let mut shown = Vec::with_capacity(text.len());
+        self.feed(text, &mut shown);
+        self.finish(&mut shown);
+        shown
+    }
+
     /// The stream has ended: gives out what was held back. Where it breaks off in the middle of a
     /// secret (its writer was killed) and more than half of that is there, that part is hidden too.
     pub fn finish(&mut self, out: &mut Vec<u8>) {

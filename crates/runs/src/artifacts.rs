@@ -8,13 +8,12 @@ use jiff::Timestamp;
 use super::drive::{Drive, Held};
 use super::ending::Ending;
 use super::open::RunsInner;
-use branchyard_artifacts::{ArtifactError, ArtifactSet, CollectRequest, JobDir, JobDirs, SetOwner};
+use branchyard_artifacts::{
+    ArtifactError, ArtifactSet, CollectRequest, JobDir, JobDirs, SetOwner, UNNAMED,
+};
 use branchyard_model::{Problem, RunId, RunKind, Warning};
 use branchyard_process::Outcome;
 use branchyard_workspace::{Workspace, included};
-
-/// As an artifact without a name is called on GitHub.
-const NAME: &str = "artifact";
 
 /// Collects the artifacts of a run; what went wrong with that is a warning.
 pub(super) async fn note(drive: &Drive, ending: &Ending, held: Option<&Held>) {
@@ -77,7 +76,7 @@ fn collect(shared: &RunsInner, run: RunId, workspace: &Workspace) -> Kept {
     };
     let owner = SetOwner::Run(run);
     let store = &shared.artifacts;
-    let collected = store.collect(&owner, NAME, &request);
+    let collected = store.collect(&owner, UNNAMED, &request);
     let collected = collected.map_err(|error| shared.margin.judge(error.into()))?;
     let Some(set) = collected.set else {
         let message = format!("no file is at {}", request.paths.join(", "));

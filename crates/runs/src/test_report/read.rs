@@ -109,9 +109,7 @@ fn redact(report: &mut TestReport, redactor: &mut Redactor) {
         let texts = [Some(&mut test.suite), Some(&mut test.name)];
         let more = [test.message.as_mut(), test.file.as_mut()];
         for text in texts.into_iter().chain(more).flatten() {
-            let mut shown = Vec::with_capacity(text.len());
-            redactor.feed(text.as_bytes(), &mut shown);
-            redactor.finish(&mut shown);
+            let shown = redactor.whole(text.as_bytes());
             if shown != text.as_bytes() {
                 *text = String::from_utf8_lossy(&shown).into_owned();
             }
