@@ -167,7 +167,7 @@ impl Drive {
     }
 
     /// `event`, if it comes before the command runs; pending for ever after that.
-    async fn before_start(&self, event: impl Future<Output = ()>) {
+    pub(super) async fn before_start(&self, event: impl Future<Output = ()>) {
         event.await;
         if self.live.look().state == RunState::Running {
             std::future::pending::<()>().await;

@@ -280,15 +280,22 @@ fn spec(request: &StepRequest) -> RunSpec {
 }
 
 async fn run_step(drive: &Drive, request: StepRequest) -> Option<Ending> {
-    let begun = tokio::select! {
-        biased;
-        () = drive.live().viewers().stopped() => return Some(Ending::CancelledBeforeStart),
-        () = drive.live().leaving().cancelled() => return None,
-        begun = begin(drive, request) => begun,
+    let live = drive.live();
+    if live.viewers().is_stopped() {
+        return Some(Ending::CancelledBeforeStart);
+    }
+    let execute = async {
+        match begin(drive, request).await {
+            Ok((supervisor, watch)) => drive.attend(supervisor, Some(watch)).await,
+            Err(problem) => Some(Ending::Refused(problem)),
+        }
     };
-    match begun {
-        Ok((supervisor, watch)) => drive.attend(supervisor, Some(watch)).await,
-        Err(problem) => Some(Ending::Refused(problem)),
+    tokio::select! {
+        biased;
+        ending = execute => ending,
+        // Only preparing is dropped here: once the command runs, its own stop is awaited inside.
+        () = drive.before_start(live.viewers().stopped()) => Some(Ending::CancelledBeforeStart),
+        () = drive.before_start(live.leaving().cancelled()) => None,
     }
 }
 
