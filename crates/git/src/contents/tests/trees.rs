@@ -21,7 +21,8 @@ const NAMES: [&str; 12] = [
     "-n",
     ".github",
 ];
-const TARGETS: [&str; 4] = ["a", "../b", "/etc/hosts", "lib/a.c"];
+/// The one outside is a file that nobody can write, whatever follows a link by mistake.
+const TARGETS: [&str; 4] = ["a", "../b", "/proc/version", "lib/a.c"];
 const CONTENTS: [&[u8]; 6] = [
     b"",
     b"one\ntwo\n",

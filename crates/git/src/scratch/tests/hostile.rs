@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 
+/// Where links lead: nobody can write there, whatever follows one by mistake.
+const OUTSIDE: &str = "/proc/self";
+
 #[derive(Debug, Clone)]
 pub(super) enum Deed {
     Write(usize),
@@ -67,7 +70,7 @@ impl Deed {
             }
             Self::Link(n) => {
                 clear(&at(*n));
-                let _ = symlink("/etc", at(*n));
+                let _ = symlink(OUTSIDE, at(*n));
             }
             Self::HardLink(n) => drop(fs::hard_link(at(*n), free(*n))),
             Self::Pipe(n) => {
@@ -109,9 +112,9 @@ impl Deed {
     }
 }
 
-/// Waits for nobody who reads a FIFO.
+/// Waits for nobody who reads a FIFO, and follows no link: the deeds stay beneath their root.
 fn write(path: PathBuf, content: &str) {
-    if fs::metadata(&path).is_ok_and(|meta| !meta.is_file()) {
+    if fs::symlink_metadata(&path).is_ok_and(|meta| !meta.is_file()) {
         let _ = fs::remove_file(&path);
     }
     let _ = fs::write(path, content);
