@@ -1,0 +1,196 @@
+//! The command of a step, and its start.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{StepEnd, StepRunner, invalid, is_background};
+use crate::context::{self, Contexts};
+use crate::env_files;
+use crate::hash_files::WorktreeFiles;
+use crate::step_env::StepVariables;
+use branchyard_config::crash_point;
+use branchyard_model::{RunId, StepOf, StepState};
+use branchyard_runs::Live;
+use branchyard_runs::step::{self, StepPlace, StepRequest, StepRun};
+use branchyard_runtime::disk::write_private;
+use branchyard_workflow::{EvalContext, Planned, PlannedStep, render_script};
+
+impl StepRunner<'_> {
+    /// Starts the command of a step, or finds the run that it has by now.
+    pub(super) async fn start(
+        &mut self,
+        at: usize,
+        planned: &PlannedStep,
+        (script, shell): (&Planned<String>, &[String]),
+        (env, contexts): (BTreeMap<String, String>, &Contexts),
+    ) -> Result<Arc<Live>, StepEnd> {
+        let id = self.attempt.steps[at].minted.unwrap_or_default();
+        let runs = &self.job.pipelines().inner().runs;
+        let known = step::step_run(runs, id);
+        if !matches!(known, StepRun::NeverStarted) {
+            // By an earlier daemon, which had no need to say so: the id was minted.
+            self.attempt.steps[at].record.run_id = Some(id);
+        }
+        match known {
+            StepRun::Live(live) => {
+                self.show();
+                return Ok(live);
+            }
+            StepRun::Ended(record) => return Err(self.settle(&record)),
+            StepRun::NeverStarted => {}
+        }
+        let request = self.request(id, planned, (script, shell), (env, contexts))?;
+        self.attempt.steps[at].record.run_id = Some(id);
+        crash_point("step-begins");
+        match step::start_step(runs, request) {
+            Ok(live) => {
+                // Not before: viewers follow the run as soon as it is shown.
+                self.show();
+                crash_point("step-started");
+                Ok(live)
+            }
+            Err(problem) if problem.code == "draining" => {
+                // The next daemon starts it.
+                std::future::pending().await
+            }
+            Err(problem) => {
+                self.attempt.steps[at].record.run_id = None;
+                Err(StepEnd::of(StepState::Rejected, problem.outward().detail))
+            }
+        }
+    }
+
+    fn request(
+        &self,
+        run_id: RunId,
+        planned: &PlannedStep,
+        (script, shell): (&Planned<String>, &[String]),
+        (mut env, contexts): (BTreeMap<String, String>, &Contexts),
+    ) -> Result<StepRequest, StepEnd> {
+        let (job, hashed) = (self.job, WorktreeFiles(self.lease.path()));
+        let context = &contexts.eval().with_files(&hashed);
+        let text = match script {
+            Planned::Value(text) => text.clone(),
+            Planned::Template(text) => {
+                render_script(text, context, &planned.outside).map_err(|found| {
+                    let why = format!("{} ({})", found.fault, found.code.name());
+                    StepEnd::of(StepState::Rejected, format!("the script: {why}"))
+                })?
+            }
+        };
+        let checked = self.secrets.check("the script", &text);
+        checked.map_err(|why| StepEnd::of(StepState::Rejected, why))?;
+        let added = context::extend_env(&mut env, &planned.env, context);
+        added.map_err(|fault| invalid("`env`", &fault))?;
+        let file = self.dirs.script(planned.number);
+        let unwritten = |error: &io::Error| {
+            let reason = format!("the files of the step could not be written: {error}");
+            StepEnd::of(StepState::Rejected, reason)
+        };
+        write_private(&file, text.as_bytes()).map_err(|error| unwritten(&error))?;
+        let files = self.dirs.files_of(planned.number);
+        env_files::make(&files, planned.number).map_err(|error| unwritten(&error))?;
+        let plan = job.live().plan();
+        let variables = StepVariables {
+            plan: &plan.plan,
+            job: &job.job().job,
+            attempt: job.number(),
+            step: planned.number,
+            id: planned.id.as_deref(),
+            directory: &self.seen.worktree,
+            tmp: &self.seen.tmp,
+            files: &files,
+        };
+        let shown = file.to_string_lossy();
+        let (argv, mut all) = match &plan.bisect {
+            // It sees what it would see as a run of its own.
+            Some(bisect) => (bisect.argv.clone(), bisect.env.clone()),
+            None => {
+                let argv = shell.iter().map(|word| word.replace("{0}", &shown));
+                let mut all = variables.all();
+                // What the file says of them goes first.
+                all.extend(env);
+                (argv.collect(), all)
+            }
+        };
+        let (record, (commit, tree)) = (job.live().record(), job.commit());
+        Ok(StepRequest {
+            run_id,
+            repo: self.repo.clone(),
+            branch: record.branch,
+            commit,
+            tree,
+            step: StepOf {
+                pipeline: job.live().id(),
+                job: job.job().id.clone(),
+                attempt: job.number(),
+                number: planned.number,
+                directory: self.seen.worktree.clone(),
+            },
+            argv,
+            secrets: self.secrets.take_from(&mut all),
+            env: all,
+            search: self.attempt.search.clone(),
+            timeout: self.timeout(planned, context)?,
+            background: is_background(planned),
+            principal: record.principal,
+            account: plan.account.clone(),
+            place: StepPlace {
+                worktree: self.lease.path().to_owned(),
+                home: self.dirs.home().to_owned(),
+                tmp: self.dirs.tmp().to_owned(),
+                files: files.clone(),
+                script: Some(file.clone()),
+                working_directory: self.working_directory(planned, context)?,
+            },
+            hidden: self.secrets.values(),
+            masks: self.dirs.masks(),
+        })
+    }
+
+    fn timeout(
+        &self,
+        planned: &PlannedStep,
+        context: &EvalContext<'_>,
+    ) -> Result<Duration, StepEnd> {
+        let most = self.job.pipelines().inner().config.timeouts.run_max;
+        let own = planned.timeout_minutes.as_ref();
+        let own = own
+            .map(|minutes| context::seconds(minutes, context))
+            .transpose();
+        let own = own.map_err(|fault| invalid("`timeout-minutes`", &fault))?;
+        let own = own.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        Ok(own.unwrap_or(most).min(most))
+    }
+
+    /// Within the worktree: an absolute path has to be one that the step finds it by.
+    fn working_directory(
+        &self,
+        planned: &PlannedStep,
+        context: &EvalContext<'_>,
+    ) -> Result<PathBuf, StepEnd> {
+        let Some(written) = &planned.working_directory else {
+            return Ok(PathBuf::new());
+        };
+        let written = context::text(written, context);
+        let written = written.map_err(|fault| invalid("`working-directory`", &fault))?;
+        let checked = self.secrets.check("`working-directory`", &written);
+        checked.map_err(|why| StepEnd::of(StepState::Rejected, why))?;
+        let path = Path::new(&written);
+        let inside = path.strip_prefix(&self.seen.worktree).unwrap_or(path);
+        let is_inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+        match inside.components().all(is_inside) {
+            true => Ok(inside
+                .components()
+                .filter(|part| *part != Component::CurDir)
+                .collect()),
+            false => {
+                let reason = format!("working-directory: {written:?} is not in the worktree");
+                Err(StepEnd::of(StepState::Rejected, reason))
+            }
+        }
+    }
+}
