@@ -21,6 +21,7 @@ mod reuse;
 mod reuse_trust;
 mod run_artifacts;
 mod sandboxed;
+mod set_up;
 mod slots;
 mod snapshots;
 mod steps;

@@ -327,9 +327,13 @@ impl PipelineRecord {
 }
 
 impl JobRecord {
-    /// What the command of a bisect's job that has ended says; none where it was ended, or never started.
+    /// What the command of a bisect's job that has ended says; none where it was ended, or never started. A commit that cannot
+    /// be set up cannot be tested.
     pub fn verdict(&self) -> Option<BisectVerdict> {
-        let step = self.steps.first().filter(|_| self.state.is_ended())?;
+        let (step, set_up) = self.steps.split_last().filter(|_| self.state.is_ended())?;
+        if set_up.iter().any(|step| step.state == StepState::Failed) {
+            return Some(BisectVerdict::Skip);
+        }
         match (step.state, step.exit_code?) {
             (StepState::Succeeded, _) => Some(BisectVerdict::Good),
             (StepState::Failed, SKIP) => Some(BisectVerdict::Skip),
@@ -346,7 +350,7 @@ impl JobRecord {
 
     /// The run that tests the commit of a job of a bisect.
     pub fn test_run(&self) -> Option<RunId> {
-        self.steps.first()?.run_id
+        self.steps.last()?.run_id
     }
 }
 

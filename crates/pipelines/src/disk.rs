@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::action::PendingCache;
 use crate::bisect::BisectPlan;
 use crate::job_end::JobEnd;
+use branchyard_config::Setup;
 use branchyard_model::{
     AnsweredBy, PipelineId, PipelineRecord, RunId, StepRecord, TestReport, Warning,
 };
@@ -49,6 +50,9 @@ pub(crate) struct FrozenPlan {
     /// Whether who asked may see all branches of the repo, and so be answered by jobs of any.
     #[serde(default)]
     pub(crate) sees_all: bool,
+    /// What sets the worktrees of its jobs up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) setup: Option<Setup>,
     /// Of a bisect, which has no file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) bisect: Option<BisectPlan>,
@@ -64,6 +68,7 @@ pub(crate) struct Attempt {
     pub(crate) group: Option<String>,
     /// Whether the worktree is at the commit.
     pub(crate) is_prepared: bool,
+    pub(crate) setup: SetupProgress,
     pub(crate) started_at: Option<Timestamp>,
     /// What the job is called, and whether the pipeline may succeed without it, as far as only a running job knows.
     pub(crate) name: Option<String>,
@@ -87,6 +92,18 @@ pub(crate) struct Attempt {
     pub(crate) key: Option<String>,
     /// The job that answered for it.
     pub(crate) answered_by: Option<AnsweredBy>,
+}
+
+/// How far the set-up of a job's worktree has come.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct SetupProgress {
+    /// Whether there is nothing for its commands to do.
+    pub(crate) is_copied: bool,
+    /// What its commands find, as a digest of its inputs.
+    pub(crate) inputs: Option<String>,
+    /// What stands for its outputs, where they are kept.
+    pub(crate) id: Option<String>,
 }
 
 /// A step, and what is known of it beyond what its record shows.

@@ -16,6 +16,7 @@ use crate::job::{self, HeldJob};
 use crate::live::{LivePipeline, StopHandle, finish, since};
 use crate::pipelines::Pipelines;
 use crate::planned::{invalid, jobs_of, options};
+use crate::set_up;
 use branchyard_model::{JobState, PipelineState, Problem};
 use branchyard_workflow::{JobStatus, PlannedJob, check, condition};
 
@@ -314,9 +315,10 @@ impl Driver<'_> {
         let repo = self.live.look(|record| record.repo.clone());
         let repo = self.pipelines.inner().repos.get(&repo)?;
         let workflow = check(&plan.plan.file, &plan.text, &options(&repo));
-        let rows = workflow
+        let mut rows = workflow
             .and_then(|workflow| workflow.expand(&plan.plan, &job.job, &context::needs(needed)))
             .map_err(|faults| invalid(&faults))?;
+        set_up::put_first(plan.setup.as_ref(), &mut rows);
         let mut replanned = (*plan).clone();
         let at = replanned.plan.jobs.iter().position(|it| it.id == job.id);
         let at = at.unwrap_or(replanned.plan.jobs.len());

@@ -18,6 +18,7 @@ use crate::pipelines::Pipelines;
 use crate::planned::job_record;
 use crate::reuse::{self, ReuseQuestion};
 use crate::reuse_places::ReuseTrust;
+use crate::set_up::JobSetup;
 use crate::step::StepRunner;
 use crate::uses;
 use branchyard_config::crash_point;
@@ -148,6 +149,7 @@ impl JobRunner<'_> {
         let repo = self.live().look(|record| record.repo.clone());
         let repo = self.pipelines().inner().repos.get(&repo);
         let repo = repo.map_err(JobEnd::rejected)?;
+        let mut setup = None;
         match held {
             Some(held) => {
                 *attempt = held.attempt;
@@ -160,7 +162,7 @@ impl JobRunner<'_> {
                     // It was not made yet, so nothing was started in it, and another one will do.
                     None if !attempt.is_prepared => {
                         drop(held.slot);
-                        self.take_rest(held.place, &repo).await?
+                        self.take_rest((held.place, &repo), None).await?
                     }
                     None => {
                         let reason = "its scratch worktree is gone".to_owned();
@@ -170,13 +172,18 @@ impl JobRunner<'_> {
             }
             None => {
                 self.check(&repo).await?;
+                setup = JobSetup::of(self, &repo).await?;
                 *attempt = fresh_attempt(&self.live().job(&self.job().id), self.job());
-                attempt.key = self.reuse_key(&repo).await?;
+                // What is not made yet was seen by nobody.
+                let seen = setup.as_ref().map(JobSetup::seen);
+                if seen != Some(None) {
+                    attempt.key = self.reuse_key(&repo, seen.flatten()).await?;
+                }
                 if let Some(answer) = self.answer(attempt.key.as_deref()) {
                     *attempt = answer;
                     return Ok(JobEnd::of(JobState::Reused, None));
                 }
-                let (place, lease, slot) = self.take_all(&repo).await?;
+                let (place, lease, slot) = self.take_all(&repo, setup.as_mut()).await?;
                 attempt.group = place.as_ref().map(|place| place.group().to_owned());
                 *holds = Some((place, lease, slot));
             }
@@ -191,7 +198,19 @@ impl JobRunner<'_> {
         crash_point("attempt-recorded");
         self.show_begun(attempt);
         self.prepare(attempt, lease).await?;
-        let end = self.run_steps(&repo, attempt, lease).await?;
+        if setup.is_none() {
+            setup = JobSetup::of(self, &repo).await?;
+        }
+        let end = self
+            .run_steps(&repo, attempt, (lease, setup.as_mut()))
+            .await?;
+        if let Some(setup) = &setup {
+            attempt.key = match setup.seen_by(&attempt.setup) {
+                Some(seen) => self.reuse_key(&repo, Some(seen)).await?,
+                // Nobody else finds what it found.
+                None => None,
+            };
+        }
         self.note_tests(&repo, attempt, (lease, &end)).await;
         if end.state == JobState::Succeeded {
             self.save_caches(&repo, attempt, lease).await;
@@ -203,7 +222,7 @@ impl JobRunner<'_> {
         &self,
         repo: &Arc<Repo>,
         attempt: &mut Attempt,
-        lease: &ScratchLease,
+        (lease, setup): (&ScratchLease, Option<&mut JobSetup>),
     ) -> Result<JobEnd, JobEnd> {
         let (plan, dirs) = (self.live().plan(), self.dirs());
         dirs.make().map_err(|error| self.unwritten(&error))?;
@@ -218,7 +237,8 @@ impl JobRunner<'_> {
         };
         let contexts = context::of_job(&plan.plan, self.job(), &facts);
         let (env, seconds) = self.show_named(&contexts, attempt)?;
-        let mut steps = StepRunner::new(self, repo.clone(), (lease, seen), &secrets, attempt);
+        let place = (repo.clone(), lease, seen);
+        let mut steps = StepRunner::new(self, place, setup, &secrets, attempt);
         steps.begin(contexts, env, seconds);
         let end = steps.until_all_ended().await;
         let last = steps.last_contexts();
@@ -322,10 +342,17 @@ impl JobRunner<'_> {
             .map_err(JobEnd::rejected)
     }
 
-    async fn reuse_key(&self, repo: &Arc<Repo>) -> Result<Option<String>, JobEnd> {
+    async fn reuse_key(
+        &self,
+        repo: &Arc<Repo>,
+        setup: Option<(&str, &str)>,
+    ) -> Result<Option<String>, JobEnd> {
         let (record, plan) = (self.live().record(), self.live().plan());
         let secrets = self.secrets(repo).map_err(JobEnd::rejected)?;
-        let question = question(self, (&record, &plan.plan), &secrets);
+        let question = ReuseQuestion {
+            setup,
+            ..question(self, (&record, &plan.plan), &secrets)
+        };
         let key = reuse::key(self.pipelines(), repo, &question).await;
         key.map_err(JobEnd::rejected)
     }
@@ -368,15 +395,19 @@ impl JobRunner<'_> {
     }
 
     /// What the steps need, in this order; whoever waits holds nothing that comes after.
-    async fn take_all(&self, repo: &Arc<Repo>) -> Result<JobHolds, JobEnd> {
+    async fn take_all(
+        &self,
+        repo: &Arc<Repo>,
+        setup: Option<&mut JobSetup>,
+    ) -> Result<JobHolds, JobEnd> {
         let place = self.enter_group().await?;
-        self.take_rest(place, repo).await
+        self.take_rest((place, repo), setup).await
     }
 
     async fn take_rest(
         &self,
-        place: Option<GroupPlace>,
-        repo: &Arc<Repo>,
+        (place, repo): (Option<GroupPlace>, &Arc<Repo>),
+        setup: Option<&mut JobSetup>,
     ) -> Result<JobHolds, JobEnd> {
         self.live().change_job(&self.job().id, |record| {
             record.state = JobState::Queued;
@@ -397,6 +428,9 @@ impl JobRunner<'_> {
         let most = step::most_jobs(runs, repo);
         let lease = scratch.lease(repo, most, waiting("a scratch worktree"));
         let lease = self.unless_stopped(lease).await?;
+        if let Some(setup) = setup {
+            setup.take_turn(self, repo).await?;
+        }
         let slot = step::take_job_slot(runs, &principal, repo, waiting("a slot"));
         let slot = self.unless_stopped(slot).await?;
         Ok((place, lease, slot))
@@ -463,7 +497,7 @@ impl JobRunner<'_> {
 fn fresh_attempt(record: &JobRecord, job: &PlannedJob) -> Attempt {
     let steps = record.steps.iter().zip(&job.steps);
     let steps = steps.map(|(record, step)| StepProgress {
-        minted: matches!(step.action, StepAction::Run { .. }).then(RunId::new),
+        minted: is_command(&step.action).then(RunId::new),
         record: record.clone(),
         ..StepProgress::default()
     });
@@ -471,6 +505,11 @@ fn fresh_attempt(record: &JobRecord, job: &PlannedJob) -> Attempt {
         steps: steps.collect(),
         ..Attempt::default()
     }
+}
+
+/// Whether the step is a run.
+fn is_command(action: &StepAction) -> bool {
+    matches!(action, StepAction::Run { .. } | StepAction::SetUp { .. })
 }
 
 fn question<'a>(
@@ -484,5 +523,6 @@ fn question<'a>(
         secrets,
         job: job.job(),
         needs: job.needs(),
+        setup: None,
     }
 }

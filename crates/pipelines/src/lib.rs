@@ -31,6 +31,7 @@ mod request;
 mod retry;
 mod reuse;
 mod reuse_places;
+mod set_up;
 mod source;
 mod start;
 mod step;

@@ -50,6 +50,9 @@ struct JobFacts<'a> {
     /// The name and digest of each artifact of the jobs that it needs by any way.
     artifacts: Vec<(String, String)>,
     files: String,
+    /// The set-up, and what stands for the outputs that are found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    setup: Option<(&'a str, &'a str)>,
 }
 
 /// Whose answer is asked for.
@@ -59,6 +62,7 @@ pub(crate) struct ReuseQuestion<'a> {
     pub(crate) job: &'a PlannedJob,
     pub(crate) secrets: &'a JobSecrets,
     pub(crate) needs: &'a ExprValue,
+    pub(crate) setup: Option<(&'a str, &'a str)>,
 }
 
 /// Whether the job may be answered at all, and may answer.
@@ -136,6 +140,7 @@ pub(crate) async fn key(
         needs: question.needs,
         artifacts: artifacts_of(pipelines, question),
         files: files(repo, question).await?,
+        setup: question.setup,
     };
     let digest = step::reuse_digest(&pipelines.inner().runs, repo, &facts).await?;
     Ok(Some(digest))

@@ -16,6 +16,7 @@ use crate::live::{LiveParts, LivePipeline};
 use crate::pipelines::Pipelines;
 use crate::planned::{invalid, jobs_of, options};
 use crate::request::PipelineRequest;
+use crate::set_up;
 use crate::source::{self, PipelineCommit, WorkflowText};
 use branchyard_auth::Principal;
 use branchyard_config::crash_point;
@@ -112,8 +113,10 @@ impl Pipelines {
         let plan = workflow
             .plan(&event, &facts)
             .map_err(|faults| invalid(&faults))?;
-        let plan = plan.ok_or_else(|| nothing_to_do(&file.path, event.kind))?;
+        let mut plan = plan.ok_or_else(|| nothing_to_do(&file.path, event.kind))?;
         check_steps(&file.path, &plan.jobs)?;
+        let setup = set_up::declared(&repo, &at.commit).await?;
+        set_up::put_first(setup.as_ref(), &mut plan.jobs);
         let warnings = workflow.warnings().iter();
         let warnings = warnings.map(|fault| Warning::new(fault.code.name(), fault.to_string()));
         Ok(PlannedPipeline {
@@ -129,6 +132,7 @@ impl Pipelines {
                 is_remote_tip,
                 is_protected: is_on_remote && repo.protects(&branch),
                 sees_all: principal.require_all_branches().is_ok(),
+                setup,
                 bisect: None,
             },
             repo,

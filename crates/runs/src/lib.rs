@@ -33,7 +33,7 @@ mod reuse;
 mod run_journal;
 mod sandbox;
 pub mod secrets;
-mod setup;
+pub mod setup;
 mod slots;
 mod spec;
 mod start;

@@ -16,7 +16,7 @@ use super::ending::Ending;
 use super::exec::ExecFiles;
 use super::history::Asked;
 use super::live::Live;
-use super::open::Runs;
+use super::open::{Runs, RunsInner};
 use super::request::RunBody;
 use super::reuse::{ProgramIdentity, identity, repeat, tool_versions};
 use super::sandbox::Decides;
@@ -25,17 +25,20 @@ use super::slots::Slot;
 use super::start::not_recorded;
 use super::written::{RequestKind, Written};
 use crate::{environment, launch};
-use branchyard_config::{BRANCH_FILE, Setup, Task};
+use branchyard_config::{RepoConfig, Setup, Task};
 use branchyard_git::NetworkAccess;
 use branchyard_model::{
     About, EndState, ErrorKind, Event, OnDisconnect, Phase, Problem, RunId, RunKind, RunRecord,
     RunSpec, RunState, Status, SyncMode, Warning,
 };
+use branchyard_workspace::repos::Repo;
 use branchyard_workspace::setup::{self, Key};
 use branchyard_workspace::{FilesGuard, Workspace, WorkspaceLock, included};
 
 /// Changed whenever the meaning of a key is.
 const VERSION: u32 = 1;
+/// Jobs find their worktrees elsewhere than workspaces are, and take nothing that was made in one.
+const OF_JOBS: &str = "job";
 
 /// Set-ups that are under way, by their keys: of several workspaces with one key, one makes what the others take.
 #[derive(Debug, Default)]
@@ -44,6 +47,9 @@ pub(super) struct SetupsUnderWay(DashMap<String, Weak<Mutex<()>>>);
 /// What decides what a set-up makes. It holds secrets, hence no `Debug`.
 #[derive(Serialize)]
 struct Inputs<'a> {
+    /// Where it is found that is no workspace: paths in what it makes are those.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    place: Option<&'static str>,
     url: String,
     setup: &'a Setup,
     inputs: &'a str,
@@ -54,6 +60,10 @@ struct Inputs<'a> {
     tools: Vec<String>,
     sandbox: Decides,
 }
+
+/// The turn to make what a set-up makes, for as long as this is held.
+#[derive(Debug)]
+pub struct SetupTurn(#[expect(dead_code, reason = "held until dropped")] OwnedMutexGuard<()>);
 
 impl SetupsUnderWay {
     /// The turn of those who need this key.
@@ -156,33 +166,63 @@ fn beside_helper(helper: RunId) -> Problem {
 /// What the branch says, where it may, or else the operator.
 async fn declared(workspace: &Arc<Workspace>) -> Result<Option<Setup>, Problem> {
     let config = workspace.repo().config();
-    if config.setup_on_branch
-        && let Some(text) = setup::of_branch(workspace).await?
-    {
-        let invalid = |why: String| {
-            let detail = format!("{BRANCH_FILE} says no set-up that can be run: {why}");
-            Problem::new(ErrorKind::Unprocessable, "setup_invalid", detail).field("setup")
-        };
-        if let Some(setup) = Setup::of_branch(&text).map_err(invalid)? {
-            return Ok(Some(setup));
-        }
-    }
-    Ok(config.setup.clone())
+    let file = match config.setup_on_branch {
+        true => setup::of_branch(workspace).await?,
+        false => None,
+    };
+    setup::declared(file.as_deref(), config)
+}
+
+/// What stands for a set-up that a job is to have: see [`setup::digest_at`] for its `inputs`.
+pub async fn key_of_job(
+    runs: &Runs,
+    repo: &Repo,
+    setup: &Setup,
+    inputs: &str,
+) -> Result<String, Problem> {
+    let place = Some(OF_JOBS);
+    key_of(
+        runs.inner(),
+        repo.config(),
+        setup,
+        (place, inputs, Vec::new()),
+    )
+    .await
+}
+
+/// Waits for the turn to make what no other has made. Who waits holds no slot; who has the turn gets one in the end.
+pub async fn turn_of_job(runs: &Runs, key: &str) -> SetupTurn {
+    let turn = runs.inner().setups.turn(key);
+    SetupTurn(turn.lock_owned().await)
 }
 
 async fn key(drive: &Drive, workspace: &Arc<Workspace>, setup: &Setup) -> Result<Key, Problem> {
+    let inputs = setup::digest_inputs(workspace, setup).await?;
     let (shared, repo) = (drive.shared(), workspace.repo().config());
+    let found = (None, &*inputs, included::digest(workspace)?);
+    Ok(Key {
+        all: key_of(shared, repo, setup, found).await?,
+        inputs,
+    })
+}
+
+async fn key_of(
+    shared: &RunsInner,
+    repo: &RepoConfig,
+    setup: &Setup,
+    (place, inputs, included): (Option<&'static str>, &str, Vec<(String, String)>),
+) -> Result<String, Problem> {
     let env = environment::declared(&shared.config, repo);
     let tools = tool_versions(&repo.toolchain, &env).await;
     let tools = tools.map_err(|why| Problem::unprocessable("toolchain", why))?;
     let programs = setup.run.iter();
     let programs = programs.map(|command| identity(&command.argv()[0], &env));
-    let inputs = setup::digest_inputs(workspace, setup).await?;
     let decides = Inputs {
+        place,
         url: repo.url.to_string(),
         setup,
-        inputs: &inputs,
-        included: included::digest(workspace)?,
+        inputs,
+        included,
         programs: programs.collect(),
         env,
         tools,
@@ -190,10 +230,7 @@ async fn key(drive: &Drive, workspace: &Arc<Workspace>, setup: &Setup) -> Result
     };
     // Plain data with string keys always serialises.
     let text = serde_json::to_vec(&(VERSION, decides)).unwrap_or_default();
-    Ok(Key {
-        all: shared.reuse_key.digest(&text),
-        inputs,
-    })
+    Ok(shared.reuse_key.digest(&text))
 }
 
 /// Tells that the workspace is being set up, and by which run.

@@ -35,12 +35,12 @@ pub(super) async fn check_fits(workspace: &Arc<Workspace>, target: &CommitId) ->
 }
 
 /// Whether there is plenty of room even beside so much more. What is only to save time is not worth less.
-pub(super) fn has_plenty_beside(workspace: &Workspace, more: Amount) -> bool {
+pub(super) fn has_plenty_beside(repo: &Repo, more: Amount) -> bool {
     let wanted = Amount {
         bytes: PLENTY.bytes + more.bytes,
         inodes: PLENTY.inodes + more.inodes,
     };
-    Room::of(workspace.repo().home()).is_ok_and(|room| room.less_than(wanted).is_none())
+    Room::of(repo.home()).is_ok_and(|room| room.less_than(wanted).is_none())
 }
 
 /// An error if a checkout of `target` does not fit.

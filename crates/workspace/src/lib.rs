@@ -87,7 +87,7 @@ pub use registry::Workspaces;
 pub use remove::Going;
 pub use salvage::no_salvage;
 pub use scan_limit::{LIST_PATIENCE, unresponsive};
-pub use scratch::{HeldScratch, ScratchLease, ScratchPool, ScratchUse};
+pub use scratch::{HeldScratch, ScratchLease, ScratchPool, ScratchUse, SetupMade, WantedSetup};
 pub use sizes::Usage;
 pub use sync::{PrepareOptions, Prepared};
 pub use ticks::Ticks;

@@ -41,11 +41,13 @@ impl Workspaces {
         state: &Path,
     ) -> Self {
         let checkouts = Arc::new(Semaphore::new(config.limits.max_concurrent_checkouts));
+        let setups = Arc::new(KeptSetups::at(state.join("setups")));
         let scratch = ScratchPool::new(
             trash.clone(),
             tasks.clone(),
             checkouts.clone(),
             ticks.clone(),
+            setups.clone(),
         );
         let yard = Yard {
             live: Live::new(),
@@ -58,7 +60,7 @@ impl Workspaces {
                 config.build.ports.clone(),
                 &config.workspaces,
             ),
-            setups: KeptSetups::at(state.join("setups")),
+            setups,
             ticks,
             made: Notify::new(),
         };

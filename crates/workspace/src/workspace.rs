@@ -65,7 +65,7 @@ pub(crate) struct Yard {
     pub(crate) archives: PathBuf,
     pub(crate) ports: Ports,
     /// What set-ups made.
-    pub(crate) setups: KeptSetups,
+    pub(crate) setups: Arc<KeptSetups>,
     pub(crate) ticks: Arc<Ticks>,
     /// Told of every workspace that is made.
     pub(crate) made: Notify,

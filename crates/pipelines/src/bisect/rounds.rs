@@ -14,6 +14,7 @@ use super::{BisectPlan, answer};
 use crate::live::LivePipeline;
 use crate::pipelines::Pipelines;
 use crate::planned::jobs_of;
+use crate::set_up;
 use crate::source::with_store;
 use branchyard_git::{self as git, CommitTree, commits_between, object_id};
 use branchyard_model::{
@@ -200,7 +201,9 @@ impl Bisect {
         };
         let round = bisect.round() + 1;
         for (commit, tree, subject) in looked {
-            plan.plan.jobs.push(job(bisect, &commit, &subject));
+            let mut tests = [job(bisect, &commit, &subject)];
+            set_up::put_first(plan.setup.as_ref(), &mut tests);
+            plan.plan.jobs.extend(tests);
             let test = BisectTest {
                 commit: commit.clone(),
                 tree,

@@ -8,6 +8,7 @@ use super::rounds::MOST_COMMITS;
 use super::{BisectPlan, NAME};
 use crate::disk::FrozenPlan;
 use crate::pipelines::Pipelines;
+use crate::set_up;
 use crate::source::{self, PipelineCommit, with_store};
 use crate::start::PlannedPipeline;
 use branchyard_auth::Principal;
@@ -87,7 +88,10 @@ impl Pipelines {
         Ok(PlannedPipeline {
             id: PipelineId::new(),
             source: PipelineSource::Commit,
-            frozen: frozen(&at, bisect, principal),
+            frozen: FrozenPlan {
+                setup: set_up::declared(&repo, &at.commit).await?,
+                ..frozen(&at, bisect, principal)
+            },
             at,
             warnings: Vec::new(),
             repo,
@@ -116,6 +120,7 @@ fn frozen(at: &PipelineCommit, bisect: BisectPlan, principal: &Principal) -> Fro
         is_protected: false,
         is_remote_tip: false,
         sees_all: false,
+        setup: None,
         bisect: Some(bisect),
     }
 }

@@ -20,11 +20,7 @@ impl StepRunner<'_> {
         let done = match self.act(planned, (action, uses), contexts).await {
             Ok(done) => done,
             Err(problem) => {
-                let judged = self.job.pipelines().inner().margin.judge(problem).outward();
-                let help = judged
-                    .help
-                    .map_or(String::new(), |help| format!("; {help}"));
-                return StepEnd::of(StepState::Failed, format!("{}{help}", judged.detail));
+                return self.failed(problem);
             }
         };
         crash_point("action-done");

@@ -16,16 +16,58 @@ use branchyard_model::{RunId, StepOf, StepState};
 use branchyard_runs::Live;
 use branchyard_runs::step::{self, StepPlace, StepRequest, StepRun};
 use branchyard_runtime::disk::write_private;
-use branchyard_workflow::{EvalContext, Planned, PlannedStep, render_script};
+use branchyard_workflow::{EvalContext, Planned, PlannedStep, StepAction, render_script};
+
+/// Why a command of a set-up was left out.
+const COPIED: &str = "its outputs are kept, and were copied";
 
 impl StepRunner<'_> {
+    /// Sets the worktree up, as far as this command does. What is kept is copied by the first of them, and the last one keeps
+    /// what they made.
+    pub(super) async fn set_up(
+        &mut self,
+        at: usize,
+        planned: &PlannedStep,
+        argv: &[String],
+    ) -> StepEnd {
+        if at == 0
+            && !self.was_started(at)
+            && let Some(setup) = &self.setup
+        {
+            match setup.begin(self.lease).await {
+                Ok(begun) => self.attempt.setup = begun,
+                Err(problem) => return self.failed(problem),
+            }
+            self.job.keep(self.attempt).await;
+            crash_point("setup-begun");
+        }
+        if self.attempt.setup.is_copied {
+            return StepEnd::of(StepState::Skipped, COPIED.to_owned());
+        }
+        let request = |this: &Self, id| this.setup_request(id, planned, argv);
+        let end = match self.start(at, request).await {
+            Ok(live) => self.attend(live).await,
+            Err(end) => end,
+        };
+        let next = self.job.job().steps.get(at + 1);
+        let is_last = !next.is_some_and(|next| matches!(next.action, StepAction::SetUp { .. }));
+        if is_last
+            && end.state == StepState::Succeeded
+            && let Some(setup) = &mut self.setup
+        {
+            match setup.finish(self.lease, &mut self.attempt.setup).await {
+                Ok(warning) => self.attempt.warnings.extend(warning),
+                Err(problem) => return self.failed(problem),
+            }
+        }
+        end
+    }
+
     /// Starts the command of a step, or finds the run that it has by now.
     pub(super) async fn start(
         &mut self,
         at: usize,
-        planned: &PlannedStep,
-        (script, shell): (&Planned<String>, &[String]),
-        (env, contexts): (BTreeMap<String, String>, &Contexts),
+        request: impl FnOnce(&Self, RunId) -> Result<StepRequest, StepEnd>,
     ) -> Result<Arc<Live>, StepEnd> {
         let id = self.attempt.steps[at].minted.unwrap_or_default();
         let runs = &self.job.pipelines().inner().runs;
@@ -42,7 +84,7 @@ impl StepRunner<'_> {
             StepRun::Ended(record) => return Err(self.settle(&record)),
             StepRun::NeverStarted => {}
         }
-        let request = self.request(id, planned, (script, shell), (env, contexts))?;
+        let request = request(self, id)?;
         self.attempt.steps[at].record.run_id = Some(id);
         crash_point("step-begins");
         match step::start_step(runs, request) {
@@ -63,7 +105,7 @@ impl StepRunner<'_> {
         }
     }
 
-    fn request(
+    pub(super) fn request(
         &self,
         run_id: RunId,
         planned: &PlannedStep,
@@ -86,13 +128,9 @@ impl StepRunner<'_> {
         let added = context::extend_env(&mut env, &planned.env, context);
         added.map_err(|fault| invalid("`env`", &fault))?;
         let file = self.dirs.script(planned.number);
-        let unwritten = |error: &io::Error| {
-            let reason = format!("the files of the step could not be written: {error}");
-            StepEnd::of(StepState::Rejected, reason)
-        };
         write_private(&file, text.as_bytes()).map_err(|error| unwritten(&error))?;
+        self.make_files(planned.number)?;
         let files = self.dirs.files_of(planned.number);
-        env_files::make(&files, planned.number).map_err(|error| unwritten(&error))?;
         let plan = job.live().plan();
         let variables = StepVariables {
             plan: &plan.plan,
@@ -116,8 +154,45 @@ impl StepRunner<'_> {
                 (argv.collect(), all)
             }
         };
-        let (record, (commit, tree)) = (job.live().record(), job.commit());
+        let secrets = self.secrets.take_from(&mut all);
+        let command = StepRequest {
+            secrets,
+            search: self.attempt.search.clone(),
+            timeout: self.timeout(planned, context)?,
+            background: is_background(planned),
+            ..self.bare_request(run_id, planned.number, (argv, all))
+        };
         Ok(StepRequest {
+            place: StepPlace {
+                script: Some(file.clone()),
+                working_directory: self.working_directory(planned, context)?,
+                ..command.place
+            },
+            ..command
+        })
+    }
+
+    /// A command of the set-up sees what it would see in a workspace, and nothing of the file.
+    fn setup_request(
+        &self,
+        run_id: RunId,
+        planned: &PlannedStep,
+        argv: &[String],
+    ) -> Result<StepRequest, StepEnd> {
+        self.make_files(planned.number)?;
+        Ok(self.bare_request(run_id, planned.number, (argv.to_vec(), BTreeMap::new())))
+    }
+
+    /// What all commands of a job have in common.
+    fn bare_request(
+        &self,
+        run_id: RunId,
+        number: usize,
+        (argv, env): (Vec<String>, BTreeMap<String, String>),
+    ) -> StepRequest {
+        let (job, inner) = (self.job, self.job.pipelines().inner());
+        let (record, (commit, tree)) = (job.live().record(), job.commit());
+        StepRequest {
             run_id,
             repo: self.repo.clone(),
             branch: record.branch,
@@ -127,28 +202,33 @@ impl StepRunner<'_> {
                 pipeline: job.live().id(),
                 job: job.job().id.clone(),
                 attempt: job.number(),
-                number: planned.number,
+                number,
                 directory: self.seen.worktree.clone(),
             },
             argv,
-            secrets: self.secrets.take_from(&mut all),
-            env: all,
-            search: self.attempt.search.clone(),
-            timeout: self.timeout(planned, context)?,
-            background: is_background(planned),
+            env,
+            secrets: BTreeMap::new(),
+            search: Vec::new(),
+            timeout: inner.config.timeouts.run,
+            background: false,
             principal: record.principal,
-            account: plan.account.clone(),
+            account: job.live().plan().account.clone(),
             place: StepPlace {
                 worktree: self.lease.path().to_owned(),
                 home: self.dirs.home().to_owned(),
                 tmp: self.dirs.tmp().to_owned(),
-                files: files.clone(),
-                script: Some(file.clone()),
-                working_directory: self.working_directory(planned, context)?,
+                files: self.dirs.files_of(number),
+                script: None,
+                working_directory: PathBuf::new(),
             },
             hidden: self.secrets.values(),
             masks: self.dirs.masks(),
-        })
+        }
+    }
+
+    fn make_files(&self, number: usize) -> Result<(), StepEnd> {
+        let made = env_files::make(&self.dirs.files_of(number), number);
+        made.map_err(|error| unwritten(&error))
     }
 
     fn timeout(
@@ -193,4 +273,9 @@ impl StepRunner<'_> {
             }
         }
     }
+}
+
+fn unwritten(error: &io::Error) -> StepEnd {
+    let reason = format!("the files of the step could not be written: {error}");
+    StepEnd::of(StepState::Rejected, reason)
 }

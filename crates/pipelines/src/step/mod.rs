@@ -18,6 +18,7 @@ use crate::hash_files::WorktreeFiles;
 use crate::job_end::JobEnd;
 use crate::job_runner::JobRunner;
 use crate::job_secrets::JobSecrets;
+use crate::set_up::JobSetup;
 use branchyard_model::{ErrorKind, JobState, Problem, StepState};
 use branchyard_runs::step::{self, SeenPlaces, StepRun};
 use branchyard_workflow::{ExprFault, JobStatus, PlannedStep, StepAction, condition};
@@ -52,6 +53,7 @@ pub(crate) struct StepRunner<'a> {
     repo: Arc<Repo>,
     lease: &'a ScratchLease,
     seen: SeenPlaces,
+    setup: Option<&'a mut JobSetup>,
     secrets: &'a JobSecrets,
     dirs: AttemptDirs,
     attempt: &'a mut Attempt,
@@ -66,8 +68,8 @@ pub(crate) struct StepRunner<'a> {
 impl<'a> StepRunner<'a> {
     pub(crate) fn new(
         job: &'a JobRunner<'a>,
-        repo: Arc<Repo>,
-        (lease, seen): (&'a ScratchLease, SeenPlaces),
+        (repo, lease, seen): (Arc<Repo>, &'a ScratchLease, SeenPlaces),
+        setup: Option<&'a mut JobSetup>,
         secrets: &'a JobSecrets,
         attempt: &'a mut Attempt,
     ) -> Self {
@@ -77,6 +79,7 @@ impl<'a> StepRunner<'a> {
             repo,
             lease,
             seen,
+            setup,
             secrets,
             attempt,
             contexts: Contexts::default(),
@@ -139,13 +142,16 @@ impl<'a> StepRunner<'a> {
             Err(end) => return Some(end),
         }
         match &planned.action {
+            StepAction::SetUp { argv } => Some(self.set_up(at, planned, argv).await),
             StepAction::Run {
                 script,
                 shell,
                 background,
             } => {
                 let command = (script, shell.as_slice());
-                let live = match self.start(at, planned, command, (env, &contexts)).await {
+                let request =
+                    |this: &Self, id| this.request(id, planned, command, (env, &contexts));
+                let live = match self.start(at, request).await {
                     Ok(live) => live,
                     Err(end) => return Some(end),
                 };
@@ -218,6 +224,14 @@ impl<'a> StepRunner<'a> {
         let runs = &self.job.pipelines().inner().runs;
         let minted = self.attempt.steps[at].minted;
         minted.is_some_and(|id| !matches!(step::step_run(runs, id), StepRun::NeverStarted))
+    }
+
+    /// What the daemon was to do for a step did not work.
+    fn failed(&self, problem: Problem) -> StepEnd {
+        let judged = self.job.pipelines().inner().margin.judge(problem).outward();
+        let help = judged.help.map(|help| format!("; {help}"));
+        let reason = format!("{}{}", judged.detail, help.unwrap_or_default());
+        StepEnd::of(StepState::Failed, reason)
     }
 
     fn has(&self, state: StepState) -> bool {

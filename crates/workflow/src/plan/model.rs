@@ -118,6 +118,10 @@ pub struct PlannedJob {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepAction {
+    /// A command that sets the worktree up, which no file has: it comes before the steps of the file.
+    SetUp {
+        argv: Vec<String>,
+    },
     Run {
         script: Planned<String>,
         /// Program and arguments; `{0}` in one of them stands for the file of the script.

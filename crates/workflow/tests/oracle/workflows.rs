@@ -192,7 +192,7 @@ fn different_jobs(workflow: &Workflow, theirs: &[ReplyJob]) -> Option<String> {
 
 fn body(action: &StepAction) -> &'static str {
     match action {
-        StepAction::Run { .. } => "run",
+        StepAction::Run { .. } | StepAction::SetUp { .. } => "run",
         StepAction::Uses { .. } | StepAction::Skipped { .. } => "uses",
         StepAction::Wait { .. } => "wait",
         StepAction::WaitAll => "wait-all",

@@ -58,10 +58,11 @@ fn if_reached(opened: Result<OwnedFd, Problem>) -> Result<(), Problem> {
 }
 
 pub(crate) fn open_root(workspace: &Workspace) -> Result<OwnedFd, Error> {
-    open_dir(workspace.path())
+    open_dir_itself(workspace.path())
 }
 
-fn open_dir(dir: &Path) -> Result<OwnedFd, Error> {
+/// Opens the directory of a worktree, and nothing that a link leads to in its place.
+pub(crate) fn open_dir_itself(dir: &Path) -> Result<OwnedFd, Error> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     rustix::fs::open(dir, flags, Mode::empty())
         .map_err(|errno| Error::io("open the workspace")(errno.into()))
@@ -91,7 +92,7 @@ impl FileRoot {
 
     pub(super) fn at(dir: &Path, yard: &Path) -> Result<Self, Error> {
         Ok(Self {
-            dir: open_dir(dir)?,
+            dir: open_dir_itself(dir)?,
             yard: yard.to_owned(),
             included: IncludedFiles::default(),
         })

@@ -20,6 +20,10 @@ impl ScratchLease {
         Self(leased)
     }
 
+    pub(super) fn leased(&self) -> &Arc<LeasedWorktree> {
+        &self.0
+    }
+
     pub fn number(&self) -> u32 {
         self.0.worktree().number()
     }

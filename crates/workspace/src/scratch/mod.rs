@@ -11,6 +11,7 @@ mod pool;
 mod prepare;
 mod queue;
 mod reap;
+mod set_up;
 mod shared;
 
 #[cfg(test)]
@@ -26,6 +27,7 @@ pub use held::HeldScratch;
 pub use lease::ScratchLease;
 pub use pool::{ScratchPool, ScratchUse};
 pub(crate) use reap::IdleScratch;
+pub use set_up::{SetupMade, WantedSetup};
 
 /// Whether a directory beside a store, or a registration in it, is that of a scratch worktree.
 pub(crate) fn is_scratch(dir: &str) -> bool {

@@ -12,6 +12,7 @@ use super::queue::{Hold, RepoScratch};
 use super::shared::PoolShared;
 use crate::Ticks;
 use crate::repos::Repo;
+use crate::setup::KeptSetups;
 use branchyard_git::ScratchWorktree;
 use branchyard_model::RepoName;
 use branchyard_runtime::disk::Trash;
@@ -34,13 +35,15 @@ impl ScratchPool {
         &self.0
     }
 
-    pub fn new(
+    pub(crate) fn new(
         trash: Trash,
         tasks: TaskTracker,
         checkouts: Arc<Semaphore>,
         ticks: Arc<Ticks>,
+        setups: Arc<KeptSetups>,
     ) -> Self {
-        Self(Arc::new(PoolShared::new(trash, tasks, checkouts, ticks)))
+        let shared = PoolShared::new(trash, tasks, (checkouts, ticks), setups);
+        Self(Arc::new(shared))
     }
 
     /// Waits in line until fewer than `max` of this repo are leased. `on_wait` is told the place in the line, from 1, at once

@@ -11,6 +11,7 @@ use super::on_disk;
 use super::queue::{Hold, Idle, RepoScratch};
 use crate::Ticks;
 use crate::repos::Repo;
+use crate::setup::KeptSetups;
 use branchyard_git::ScratchWorktree;
 use branchyard_model::RepoName;
 use branchyard_runtime::disk::Trash;
@@ -22,6 +23,8 @@ pub(super) struct PoolShared {
     /// Shared with workspaces: checkouts are bound by the disk and the cores.
     checkouts: Arc<Semaphore>,
     ticks: Arc<Ticks>,
+    /// Shared with workspaces.
+    setups: Arc<KeptSetups>,
     /// Held for a few instructions and never across an await, but for the moment in which a store goes.
     repos: Mutex<HashMap<RepoName, RepoScratch>>,
     /// Ticks whenever one may be free.
@@ -32,14 +35,15 @@ impl PoolShared {
     pub(super) fn new(
         trash: Trash,
         tasks: TaskTracker,
-        checkouts: Arc<Semaphore>,
-        ticks: Arc<Ticks>,
+        (checkouts, ticks): (Arc<Semaphore>, Arc<Ticks>),
+        setups: Arc<KeptSetups>,
     ) -> Self {
         Self {
             trash,
             tasks,
             checkouts,
             ticks,
+            setups,
             repos: Mutex::default(),
             changed: watch::Sender::new(()),
         }
@@ -96,6 +100,10 @@ impl PoolShared {
 
     pub(super) fn checkouts(&self) -> &Semaphore {
         &self.checkouts
+    }
+
+    pub(super) fn setups(&self) -> &KeptSetups {
+        &self.setups
     }
 
     pub(super) fn ticks(&self) -> &Ticks {

@@ -45,8 +45,10 @@ pub(crate) struct KeptSetups {
 
 /// Outputs that are there.
 #[derive(Debug)]
-pub(super) struct KeptSetup {
-    pub(super) made_at: MadeAt,
+pub(crate) struct KeptSetup {
+    pub(crate) made_at: MadeAt,
+    /// Of these outputs alone: what is made again, and kept under the same key, has another.
+    pub(crate) id: String,
     /// What a copy takes.
     pub(super) amount: Amount,
     dir: PathBuf,
@@ -54,6 +56,9 @@ pub(super) struct KeptSetup {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct AboutSetup {
+    /// Those that were kept before there were ids have none.
+    #[serde(default)]
+    id: Uuid,
     /// For people who look into the directory.
     branch: BranchName,
     files: u64,
@@ -69,7 +74,7 @@ impl KeptSetups {
     }
 
     /// What is kept under `key`.
-    pub(super) fn find(&self, repo: &RepoName, key: &str) -> io::Result<Vec<KeptSetup>> {
+    pub(crate) fn find(&self, repo: &RepoName, key: &str) -> io::Result<Vec<KeptSetup>> {
         let mut found = Vec::new();
         for dir in entries(&self.dir.join(repo.as_str()))? {
             let name = dir.file_name().and_then(|name| name.to_str());
@@ -83,15 +88,19 @@ impl KeptSetups {
             };
             let about = read_plain(&dir.join(ABOUT), MAX_ABOUT)?.unwrap_or_default();
             // Half made, or going.
-            let Ok(AboutSetup { files, bytes, .. }) = serde_json::from_slice(&about) else {
+            let Ok(about) = serde_json::from_slice::<AboutSetup>(&about) else {
                 continue;
             };
+            let AboutSetup {
+                files, bytes, id, ..
+            } = about;
             let amount = Amount {
                 bytes,
                 inodes: files,
             };
             found.push(KeptSetup {
                 made_at,
+                id: format!("{}.{id}", name.unwrap_or_default()),
                 amount,
                 dir,
             });
@@ -151,6 +160,7 @@ impl KeptSetups {
             let to = File::open(staging.join(FILES))?.into();
             tree.copy(&from, &to)?;
             let about = AboutSetup {
+                id: Uuid::now_v7(),
                 branch: branch.clone(),
                 files: amount.inodes,
                 bytes: amount.bytes,

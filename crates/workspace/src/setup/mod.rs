@@ -7,29 +7,25 @@
 
 mod inputs;
 mod kept;
+mod outputs;
 
-use std::fs;
-use std::os::fd::AsRawFd;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::error::conflict;
-use crate::file_copy::open_dir;
-use crate::files::beneath;
 use crate::record::{MadeAt, SetUp};
+use crate::repos::Repo;
 use crate::work::Look;
 use crate::{Error, Workspace, build_output, built_from, fits, standing, taint, work};
-use branchyard_config::{BRANCH_FILE, Setup, crash_point};
-use branchyard_git::verbs::conflicts::Working;
-use branchyard_git::{self as git, IndexFile};
-use branchyard_runtime::disk::{Moment, if_there};
-use kept::KeptSetup;
-pub(crate) use kept::KeptSetups;
-
-/// Where copies are made before they take their places, beside what git keeps of the worktree.
-const STAGING: &str = "branchyard-setup";
+use branchyard_config::{BRANCH_FILE, Setup};
+use branchyard_git as git;
+use branchyard_model::BranchName;
+use branchyard_runtime::disk::Moment;
+pub(crate) use inputs::digest;
+pub use inputs::{declared, declared_at, digest_at};
+pub(crate) use kept::{KeptSetup, KeptSetups};
+pub(crate) use outputs::Outputs;
+use outputs::in_the_way;
 
 /// What a set-up is known by.
 #[derive(Debug, Clone)]
@@ -55,8 +51,13 @@ pub async fn of_branch(workspace: &Arc<Workspace>) -> Result<Option<String>, Err
 pub async fn digest_inputs(workspace: &Arc<Workspace>, setup: &Setup) -> Result<String, Error> {
     let setup = setup.clone();
     workspace
-        .looking(move |this| inputs::digest(this, &setup))
+        .looking(move |this| digest_now(this, &setup))
         .await
+}
+
+fn digest_now(workspace: &Workspace, setup: &Setup) -> Result<String, Error> {
+    let index = workspace.worktree().admin().join("index");
+    digest(workspace.path(), &index, setup)
 }
 
 /// Whether the outputs that belong to `key` were put here, may be here, and are still there; for a `cold` run, whether
@@ -73,10 +74,9 @@ pub async fn is_done(
             let Some(done) = this.record().and_then(|record| record.setup) else {
                 return Ok(false);
             };
-            let is_there = |path: &&Path| this.path().join(path).symlink_metadata().is_ok();
             Ok(done.key == key
                 && !(cold && done.copied)
-                && paths(&setup).iter().all(is_there)
+                && outputs(this, &setup).missing().is_none()
                 && may_stay(this, &done)?)
         })
         .await
@@ -84,12 +84,14 @@ pub async fn is_done(
 
 /// What came to a branch before it was protected does not stay.
 fn may_stay(workspace: &Workspace, done: &SetUp) -> Result<bool, Error> {
-    if !workspace.repo().protects(workspace.branch()) {
-        return Ok(true);
-    }
+    let is_protected = workspace.repo().protects(workspace.branch());
     match &done.made_at {
-        Some(made_at) => may_take(workspace, made_at),
-        None => Ok(done.was_protected),
+        Some(made_at) => may_take(
+            (workspace.repo(), workspace.branch()),
+            is_protected,
+            made_at,
+        ),
+        None => Ok(done.was_protected || !is_protected),
     }
 }
 
@@ -110,10 +112,11 @@ pub async fn take(workspace: &Arc<Workspace>, setup: &Setup, key: &Key) -> Resul
 
 fn take_now(workspace: &Workspace, setup: &Setup, key: &str) -> Result<bool, Error> {
     let failed = || Error::io("copy the outputs of the set-up");
-    let Some(chosen) = choose(workspace, key)? else {
+    let Some(chosen) = choose_for(workspace, key)? else {
         return Ok(false);
     };
-    clear(workspace, setup)?;
+    let outputs = outputs(workspace, setup);
+    clear(workspace, &outputs)?;
     let commit = match &chosen.made_at {
         MadeAt::Commit(commit) => Some(commit),
         MadeAt::OpenBranch => None,
@@ -121,10 +124,7 @@ fn take_now(workspace: &Workspace, setup: &Setup, key: &str) -> Result<bool, Err
     built_from::note_built_from(workspace, commit)?;
     let admin = workspace.worktree().admin();
     build_output::note_begin(admin).map_err(failed())?;
-    let copied = copy(workspace, setup, |paths, staging| {
-        let kept = &workspace.yard().setups;
-        kept.copy_to(&chosen, paths, staging).map_err(failed())
-    });
+    let copied = outputs.bring(&workspace.yard().setups, &chosen);
     build_output::note_end(admin, Timestamp::now()).map_err(failed())?;
     if !copied? {
         return Ok(false);
@@ -140,75 +140,54 @@ fn take_now(workspace: &Workspace, setup: &Setup, key: &str) -> Result<bool, Err
     Ok(true)
 }
 
+fn choose_for(workspace: &Workspace, key: &str) -> Result<Option<KeptSetup>, Error> {
+    let is_protected = workspace.repo().protects(workspace.branch());
+    let who = (&**workspace.repo(), workspace.branch());
+    choose(&workspace.yard().setups, who, is_protected, key)
+}
+
 /// Of what is kept under `key`, what this branch may have: of two, what is for more branches.
-fn choose(workspace: &Workspace, key: &str) -> Result<Option<KeptSetup>, Error> {
-    let kept = &workspace.yard().setups;
-    let found = kept.find(workspace.repo().name(), key);
+pub(crate) fn choose(
+    kept: &KeptSetups,
+    (repo, branch): (&Repo, &BranchName),
+    is_protected: bool,
+    key: &str,
+) -> Result<Option<KeptSetup>, Error> {
+    let found = kept.find(repo.name(), key);
     let mut chosen = None;
     for found in found.map_err(Error::io("look for the outputs of the set-up"))? {
         let is_open = found.made_at == MadeAt::OpenBranch;
-        if may_take(workspace, &found.made_at)? && (chosen.is_none() || !is_open) {
+        let may_take = may_take((repo, branch), is_protected, &found.made_at)?;
+        if may_take && (chosen.is_none() || !is_open) {
             chosen = Some(found);
         }
     }
-    Ok(chosen.filter(|chosen| fits::has_plenty_beside(workspace, chosen.amount)))
+    Ok(chosen.filter(|chosen| fits::has_plenty_beside(repo, chosen.amount)))
 }
 
 /// Whether there is something for [`take`] to copy.
 pub async fn is_kept(workspace: &Arc<Workspace>, key: &Key) -> Result<bool, Error> {
     let key = key.all.clone();
     workspace
-        .blocking(move |this| Ok(choose(this, &key)?.is_some()))
+        .blocking(move |this| Ok(choose_for(this, &key)?.is_some()))
         .await
 }
 
-/// Has `fetch` put the outputs into a directory outside of the worktree, and moves each to its place once all are whole.
-fn copy(
-    workspace: &Workspace,
-    setup: &Setup,
-    fetch: impl FnOnce(&[&Path], &Path) -> Result<bool, Error>,
+/// Whether a branch may have what was made there.
+fn may_take(
+    (repo, branch): (&Repo, &BranchName),
+    is_protected: bool,
+    made_at: &MadeAt,
 ) -> Result<bool, Error> {
-    let failed = || Error::io("copy the outputs of the set-up");
-    let trash = &workspace.yard().trash;
-    let staging = workspace.worktree().admin().join(STAGING);
-    if_there(trash.take(&staging, &"setup")).map_err(failed())?;
-    fs::create_dir(&staging).map_err(failed())?;
-    let paths = paths(setup);
-    let put = || {
-        if !fetch(&paths, &staging)? {
-            return Ok(false);
-        }
-        crash_point("setup-copied");
-        let (files, copies) = (Working::open(workspace.path())?, Working::open(&staging)?);
-        for path in &paths {
-            if staging.join(path).symlink_metadata().is_ok()
-                && !files.take_in(&copies, path).map_err(failed())?
-            {
-                return Err(
-                    in_the_way(path, "something else stands there, or a link on the way").into(),
-                );
-            }
-        }
-        Ok(true)
-    };
-    let done = put();
-    if let Err(error) = trash.take(&staging, &"setup") {
-        tracing::warn!(%error, "what is left of a copy stays until the next one");
-    }
-    done
-}
-
-/// Whether this branch may have what was made there.
-fn may_take(workspace: &Workspace, made_at: &MadeAt) -> Result<bool, Error> {
-    if !workspace.repo().protects(workspace.branch()) {
+    if !is_protected {
         return Ok(true);
     }
     let MadeAt::Commit(commit) = made_at else {
         return Ok(false);
     };
-    let store = workspace.repo().open_store()?;
+    let store = repo.open_store()?;
     let commit = git::object_id(commit)?;
-    let tip = git::read_ref(&store, &workspace.branch().remote_ref())?;
+    let tip = git::read_ref(&store, &branch.remote_ref())?;
     let (Some(tip), true) = (tip, git::has_commit(&store, commit)) else {
         return Ok(false);
     };
@@ -222,7 +201,8 @@ pub async fn begin(workspace: &Arc<Workspace>, setup: &Setup) -> Result<Origin, 
     workspace
         .uninterrupted(async move {
             let _files = this.files().lock().await;
-            this.blocking(move |this| clear(this, &setup)).await?;
+            this.blocking(move |this| clear(this, &outputs(this, &setup)))
+                .await?;
             origin(&this).await.map(Origin)
         })
         .await
@@ -274,16 +254,10 @@ fn finish_now(
     key: &Key,
     made_at: Option<MadeAt>,
 ) -> Result<Option<String>, Error> {
-    let paths = paths(setup);
-    let is_missing = |path: &&&Path| workspace.path().join(path).symlink_metadata().is_err();
-    if let Some(missing) = paths.iter().find(is_missing) {
-        let detail = format!("its commands succeeded, and made no {}", missing.display());
-        return Err(conflict("setup_incomplete", detail)
-            .help("outputs of the set-up names what its commands make")
-            .into());
-    }
+    let outputs = outputs(workspace, setup);
+    outputs.check_whole()?;
     // What was made while they changed is of neither.
-    let is_as_it_was = inputs::digest(workspace, setup)? == key.inputs;
+    let is_as_it_was = digest_now(workspace, setup)? == key.inputs;
     let made_at = made_at.filter(|_| is_as_it_was);
     workspace.change_record(|record| {
         record.setup = Some(SetUp {
@@ -296,26 +270,14 @@ fn finish_now(
     let Some(made_at) = made_at else {
         return Ok(None);
     };
-    let (kept, trash) = (&workspace.yard().setups, &workspace.yard().trash);
-    let has_room = |amount| fits::has_plenty_beside(workspace, amount);
-    let place = (workspace.repo().name(), workspace.branch());
-    let unkept = kept.keep(
-        place,
-        (&key.all, &made_at),
-        &paths,
-        workspace.path(),
-        has_room,
-    );
-    if let Err(error) = kept.prune(trash, false) {
-        tracing::warn!(repo = %workspace.repo().name(), %error, "outputs of set-ups that are not used stay");
-    }
-    Ok(unkept.unwrap_or_else(|error| Some(error.to_string())))
+    let place = (&**workspace.repo(), workspace.branch());
+    Ok(outputs.keep(&workspace.yard().setups, place, (&key.all, &made_at)))
 }
 
 /// Takes away what is at the outputs. What is tracked there, or is work, is left alone.
-fn clear(workspace: &Workspace, setup: &Setup) -> Result<(), Error> {
-    let (outputs, looked_at) = (paths(setup), Moment::now());
-    check_untracked(workspace, &outputs)?;
+fn clear(workspace: &Workspace, outputs: &Outputs<'_>) -> Result<(), Error> {
+    let looked_at = Moment::now();
+    outputs.check_untracked()?;
     // From here on what is there is not what a set-up made, whole.
     if workspace
         .record()
@@ -323,8 +285,7 @@ fn clear(workspace: &Workspace, setup: &Setup) -> Result<(), Error> {
     {
         workspace.change_record(|record| record.setup = None)?;
     }
-    let is_there = |path: &&&Path| workspace.path().join(path).symlink_metadata().is_ok();
-    let there: Vec<&Path> = outputs.iter().filter(is_there).copied().collect();
+    let there = outputs.there();
     if there.is_empty() {
         return Ok(());
     }
@@ -339,49 +300,14 @@ fn clear(workspace: &Workspace, setup: &Setup) -> Result<(), Error> {
         );
         return Err(problem.into());
     }
-    let root = beneath::open_root(workspace)?;
-    for output in there {
-        // By the directory that it is in, which no link can lead away from.
-        let failed = || Error::io("make room for the set-up");
-        let parent = output.parent().unwrap_or(Path::new(""));
-        let parent = open_dir(&root, parent).map_err(failed())?;
-        let name = output.file_name().unwrap_or_default();
-        let place = PathBuf::from(format!("/proc/self/fd/{}", parent.as_raw_fd()));
-        let real = fs::read_link(&place).map_err(failed())?.join(name);
-        let taken = workspace.yard().trash.take_seen(&real, &"setup", looked_at);
-        if_there(taken).map_err(failed())?;
+    outputs.discard(&there, looked_at)
+}
+
+fn outputs<'a>(workspace: &'a Workspace, setup: &'a Setup) -> Outputs<'a> {
+    Outputs {
+        setup,
+        root: workspace.path(),
+        admin: workspace.worktree().admin(),
+        trash: &workspace.yard().trash,
     }
-    Ok(())
-}
-
-fn check_untracked(workspace: &Workspace, outputs: &[&Path]) -> Result<(), Error> {
-    let index = workspace.worktree().admin().join("index");
-    let Some(index) = IndexFile::read_any(&index).map_err(Error::io("read the index"))? else {
-        return Ok(());
-    };
-    for entry in index.entries() {
-        let path = index.path(entry);
-        if outputs.iter().any(|output| is_at_or_in(path, output)) {
-            let path = String::from_utf8_lossy(path);
-            return Err(in_the_way(Path::new(&*path), "git tracks it").into());
-        }
-    }
-    Ok(())
-}
-
-fn in_the_way(path: &Path, why: &str) -> branchyard_model::Problem {
-    let detail = format!("the set-up would replace {}: {why}", path.display());
-    conflict("setup_in_the_way", detail)
-        .help("outputs of the set-up names what its commands make, and nothing else")
-}
-
-fn is_at_or_in(path: &[u8], output: &Path) -> bool {
-    let output = output.as_os_str().as_encoded_bytes();
-    let rest = path.strip_prefix(output);
-    rest.is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
-}
-
-fn paths(setup: &Setup) -> Vec<&Path> {
-    let outputs = setup.outputs.iter();
-    outputs.map(|output| Path::new(output.as_str())).collect()
 }

@@ -193,7 +193,7 @@ impl Seed {
             Err(fault) => return Ok(Err(fault)),
         };
         sources.miss(&output.left_behind);
-        if !fits::has_plenty_beside(taker, need(&tracked, &output)) {
+        if !fits::has_plenty_beside(taker.repo(), need(&tracked, &output)) {
             return Ok(Err("there is little room on the disk"));
         }
         let commit = git::commit_id(candidate.commit)?;

@@ -9,6 +9,7 @@ use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
 use crate::repos::{Repo, Repos};
+use crate::setup::KeptSetups;
 use crate::{ScratchPool, Ticks, Workspaces};
 use branchyard_config::{Config, Environment, Flags, SigningFormat, Sources};
 use branchyard_git::{Git, Settings, Signing, isolate_libgit2};
@@ -88,6 +89,7 @@ impl ScratchYard {
             TaskTracker::new(),
             checkouts,
             self.ticks.clone(),
+            Arc::new(KeptSetups::at(self.dir.path().join("setups"))),
         )
     }
 

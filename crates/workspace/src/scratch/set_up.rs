@@ -1,0 +1,167 @@
+//! The set-up of a scratch worktree: its outputs are copied into it, or its commands are run in it by the job that has it, and
+//! what they make is kept for others. Workspaces have theirs by the same rules of trust, and under keys of their own.
+
+use std::sync::Arc;
+
+use super::lease::ScratchLease;
+use super::leased::LeasedWorktree;
+use super::pool::ScratchPool;
+use crate::repos::Repo;
+use crate::setup::{KeptSetup, KeptSetups, Outputs, choose, digest};
+use crate::workspace::blocking;
+use crate::{Error, record::MadeAt};
+use branchyard_config::Setup;
+use branchyard_git as git;
+use branchyard_model::{BranchName, CommitId};
+use branchyard_runtime::disk::Moment;
+
+/// A set-up that a job needs.
+#[derive(Debug, Clone)]
+pub struct WantedSetup {
+    pub setup: Setup,
+    /// All that decides what it makes.
+    pub key: String,
+    pub branch: BranchName,
+    pub commit: CommitId,
+    /// Whether the commit is what the remote has on a protected branch. Then only what was made at such a commit is taken.
+    pub is_protected: bool,
+}
+
+/// What the commands of a set-up have made.
+#[derive(Debug)]
+pub struct SetupMade {
+    /// What stands for it in a digest of what the job saw; none if it is not kept.
+    pub id: Option<String>,
+    /// Why it is not kept, where somebody should know.
+    pub unkept: Option<String>,
+}
+
+impl WantedSetup {
+    fn choose(&self, kept: &KeptSetups, repo: &Repo) -> Result<Option<KeptSetup>, Error> {
+        choose(kept, (repo, &self.branch), self.is_protected, &self.key)
+    }
+
+    /// Where what is made now may be used.
+    fn made_at(&self) -> MadeAt {
+        match self.is_protected {
+            true => MadeAt::Commit(self.commit.clone()),
+            false => MadeAt::OpenBranch,
+        }
+    }
+}
+
+impl ScratchPool {
+    /// What stands for the outputs that a job would be given, where they are kept.
+    pub async fn kept_setup(
+        &self,
+        repo: &Arc<Repo>,
+        wanted: &WantedSetup,
+    ) -> Result<Option<String>, Error> {
+        let (pool, repo, wanted) = (self.clone(), repo.clone(), wanted.clone());
+        let look = move || {
+            let chosen = wanted.choose(pool.shared().setups(), &repo)?;
+            Ok(chosen.map(|chosen| chosen.id))
+        };
+        blocking(look).await
+    }
+}
+
+impl ScratchLease {
+    /// Copies the outputs into the worktree, where they are kept. Returns what stands for them.
+    pub async fn take_setup(&self, wanted: &WantedSetup) -> Result<Option<String>, Error> {
+        let wanted = wanted.clone();
+        self.alone(move |leased| {
+            let kept = leased.pool().setups();
+            let Some(chosen) = wanted.choose(kept, leased.repo())? else {
+                return Ok(None);
+            };
+            let outputs = leased.clear(&wanted)?;
+            let is_there = outputs.bring(kept, &chosen)?;
+            Ok(is_there.then_some(chosen.id))
+        })
+        .await
+    }
+
+    /// Makes room for what the commands are about to make. Returns a digest of the inputs, for [`ScratchLease::keep_setup`].
+    pub async fn begin_setup(&self, wanted: &WantedSetup) -> Result<String, Error> {
+        let wanted = wanted.clone();
+        self.alone(move |leased| {
+            leased.clear(&wanted)?;
+            leased.digest(&wanted.setup)
+        })
+        .await
+    }
+
+    /// Keeps what the commands have made; not if they changed what they made it of.
+    pub async fn keep_setup(
+        &self,
+        wanted: &WantedSetup,
+        inputs: String,
+    ) -> Result<SetupMade, Error> {
+        let wanted = wanted.clone();
+        self.alone(move |leased| {
+            let outputs = leased.outputs(&wanted);
+            outputs.check_whole()?;
+            if leased.digest(&wanted.setup)? != inputs {
+                return Ok(SetupMade {
+                    id: None,
+                    unkept: Some("its commands changed its inputs".to_owned()),
+                });
+            }
+            let (kept, repo) = (leased.pool().setups(), leased.repo());
+            // Of two who made it at once, others get what the first made, which may differ from this.
+            let before = wanted.choose(kept, repo)?.map(|chosen| chosen.id);
+            let unkept = outputs.keep(
+                kept,
+                (repo, &wanted.branch),
+                (&wanted.key, &wanted.made_at()),
+            );
+            let now = wanted.choose(kept, repo)?.map(|chosen| chosen.id);
+            Ok(SetupMade {
+                id: if before == now { None } else { now },
+                unkept,
+            })
+        })
+        .await
+    }
+
+    /// Does `work` on the worktree, to its end even if the caller goes.
+    async fn alone<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&LeasedWorktree) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let leased = self.leased().clone();
+        let done = leased.clone().pool().tasks().spawn(async move {
+            let _alone = leased.moving().lock().await;
+            // The semaphore is never closed.
+            let _place = leased.pool().checkouts().acquire().await;
+            let leased = leased.clone();
+            blocking(move || work(&leased)).await
+        });
+        done.await.map_err(git::Error::from)?
+    }
+}
+
+impl LeasedWorktree {
+    fn outputs<'a>(&'a self, wanted: &'a WantedSetup) -> Outputs<'a> {
+        Outputs {
+            setup: &wanted.setup,
+            root: self.worktree().path(),
+            admin: self.worktree().admin(),
+            trash: self.pool().trash(),
+        }
+    }
+
+    /// Takes away what is at the outputs: nobody works here, so it is of an earlier job.
+    fn clear<'a>(&'a self, wanted: &'a WantedSetup) -> Result<Outputs<'a>, Error> {
+        let (outputs, looked_at) = (self.outputs(wanted), Moment::now());
+        outputs.check_untracked()?;
+        outputs.discard(&outputs.there(), looked_at)?;
+        Ok(outputs)
+    }
+
+    fn digest(&self, setup: &Setup) -> Result<String, Error> {
+        let index = self.worktree().admin().join("index");
+        digest(self.worktree().path(), &index, setup)
+    }
+}
