@@ -56,8 +56,8 @@ async fn bench_runs_versions_and_streaming() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bench_growth_and_memory() {
-    smoke(&["growth", "memory"]).await;
+async fn bench_growth_memory_and_pipelines() {
+    smoke(&["growth", "memory", "pipelines"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,6 +5,7 @@ pub mod instructions;
 mod listing;
 mod mcp;
 mod memory;
+mod pipelines;
 mod prepare;
 mod reads;
 mod runs;
@@ -17,7 +18,7 @@ mod workspaces;
 use crate::measure::Report;
 
 /// In the order of the report.
-pub const NAMES: [&str; 13] = [
+pub const NAMES: [&str; 14] = [
     "workspaces",
     "warm",
     "prepare",
@@ -29,6 +30,7 @@ pub const NAMES: [&str; 13] = [
     "memory",
     "salvage",
     "listing",
+    "pipelines",
     "instructions",
     "versions",
 ];
@@ -52,6 +54,7 @@ pub async fn run(name: &str, report: &mut Report) {
         "memory" => memory::measure(report).await,
         "salvage" => salvage::measure(report).await,
         "listing" => listing::measure(report).await,
+        "pipelines" => pipelines::measure(report).await,
         "instructions" => instructions::measure(report),
         _ => versions::measure(report).await,
     }

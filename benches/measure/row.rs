@@ -23,6 +23,7 @@ pub enum Aim {
     RatioAtMost(f64),
     RatioAtLeast(f64),
     AtMost(f64),
+    AtLeast(f64),
     /// Beyond what the plain tool takes.
     MoreAtMost(f64),
     /// This much, or this share of what the plain way gives, whichever is less.
@@ -80,6 +81,7 @@ impl Row {
             Aim::RatioAtMost(most) => ratio.map(|ratio| ratio <= most),
             Aim::RatioAtLeast(least) => ratio.map(|ratio| ratio >= least),
             Aim::AtMost(most) => Some(yard <= most),
+            Aim::AtLeast(least) => Some(yard >= least),
             Aim::MoreAtMost(most) => plain.map(|plain| yard - plain <= most),
             Aim::AtLeastOrRatio(least, share) => {
                 Some(yard >= least || ratio.is_some_and(|ratio| ratio >= share))
@@ -97,6 +99,7 @@ impl Row {
             Aim::RatioAtMost(most) => format!("≤ {most}×"),
             Aim::RatioAtLeast(least) => format!("≥ {least}×"),
             Aim::AtMost(most) => format!("≤ {}", self.unit.show(most)),
+            Aim::AtLeast(least) => format!("≥ {}", self.unit.show(least)),
             Aim::MoreAtMost(most) => format!("≤ +{}", self.unit.show(most)),
             Aim::AtLeastOrRatio(least, share) => {
                 format!("≥ {} or {share}×", self.unit.show(least))

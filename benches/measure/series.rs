@@ -28,6 +28,16 @@ impl Series {
         Self(pairs.map(|(own, other)| own / other).collect())
     }
 
+    /// Round by round, this one without `other`.
+    pub fn less(&self, other: &Self) -> Self {
+        let pairs = self.0.iter().zip(&other.0);
+        Self(pairs.map(|(own, other)| own - other).collect())
+    }
+
+    pub fn map(&self, change: impl Fn(f64) -> f64) -> Self {
+        self.0.iter().map(|value| change(*value)).collect()
+    }
+
     pub fn median(&self) -> f64 {
         self.summary().median
     }

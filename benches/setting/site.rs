@@ -52,8 +52,21 @@ impl Site {
 
     /// A generated repository.
     pub fn generated(files: usize, branches: usize) -> Self {
+        Self::with_workflows(files, branches, &[])
+    }
+
+    /// The same with these workflow files in every commit, by their names and texts.
+    pub fn with_workflows(files: usize, branches: usize, workflows: &[(&str, &str)]) -> Self {
         let site = Self::small();
-        generate(&site.yard.origin.bare, files, Branches(branches));
+        let origin = &site.yard.origin;
+        for (name, text) in workflows {
+            origin.write(&format!(".branchyard/workflows/{name}.yml"), text);
+        }
+        if !workflows.is_empty() {
+            origin.commit("workflows");
+            origin.push("main");
+        }
+        generate(&origin.bare, files, Branches(branches));
         Self {
             label: format!("{} files", thousands(files)),
             files,
