@@ -5,6 +5,7 @@ mod artifact_files;
 mod artifact_limits;
 mod bounds;
 mod cancel;
+mod composite;
 mod concurrency;
 mod crash_points;
 mod environment;

@@ -1,4 +1,4 @@
-//! What the steps that use a built-in action are given, and what they leave.
+//! What the steps that use an action are given, and what they leave.
 
 use std::collections::BTreeMap;
 
@@ -11,6 +11,16 @@ use branchyard_model::{Problem, Warning};
 pub(crate) struct PendingCache {
     pub(crate) key: String,
     pub(crate) paths: Vec<String>,
+}
+
+/// What a composite action is given by the step that uses it, as it was when the action began.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct ActionScope {
+    pub(crate) inputs: BTreeMap<String, String>,
+    /// But for what has a secret in it, which is made anew for each step.
+    pub(crate) env: BTreeMap<String, String>,
+    /// How long all of it may take.
+    pub(crate) seconds: Option<f64>,
 }
 
 /// What a built-in action did.

@@ -31,6 +31,20 @@ impl Contexts {
         self
     }
 
+    /// The same in a composite action, which has inputs of its own and no secrets.
+    pub(crate) fn of_action(self, inputs: &BTreeMap<String, String>, path: &Path) -> Self {
+        let mut github = match self.values.get("github") {
+            Some(ExprValue::Object(github)) => ExprObject::clone(github),
+            _ => ExprObject::default(),
+        };
+        github.replace("action_path", ExprValue::text(path.to_string_lossy()));
+        let inputs = inputs.iter();
+        let inputs = inputs.map(|(name, value)| (name.as_str(), ExprValue::text(value.as_str())));
+        self.with("github", ExprValue::Object(github.into()))
+            .with("inputs", ExprValue::object(inputs))
+            .with("secrets", ExprValue::object::<String>([]))
+    }
+
     pub(crate) fn eval<'a>(&self) -> EvalContext<'a> {
         let values = self.values.iter();
         let context = values.fold(EvalContext::new(), |context, (name, value)| {
@@ -177,18 +191,17 @@ pub(crate) fn architecture() -> &'static str {
     }
 }
 
-/// The same for a step.
-pub(crate) fn of_step(
+/// The same for a step, with the ids and results of those beside it.
+pub(crate) fn of_step<'s>(
     job: &Contexts,
     env: &BTreeMap<String, String>,
-    steps: &[StepProgress],
-    ids: impl Iterator<Item = Option<String>>,
+    steps: impl Iterator<Item = (Option<&'s str>, &'s StepProgress)>,
     status: JobStatus,
 ) -> Contexts {
     let texts = env
         .iter()
         .map(|(name, value)| (name.as_str(), ExprValue::text(value.as_str())));
-    let ended = steps.iter().zip(ids).filter_map(|(step, id)| {
+    let ended = steps.filter_map(|(id, step)| {
         let outcome = outcome(step.record.state)?;
         let conclusion = match step.record.continue_on_error {
             true if outcome == "failure" => "success",
@@ -263,6 +276,14 @@ pub(crate) fn shown(text: &str) -> String {
         text.push('…');
     }
     text
+}
+
+/// The name of a step as it is shown, after that of the step whose action it is a part of.
+pub(crate) fn shown_within(around: Option<&str>, name: &str) -> String {
+    match around {
+        Some(around) => shown(&format!("{around}: {name}")),
+        None => shown(name),
+    }
 }
 
 pub(crate) fn flag(planned: &Planned<bool>, context: &EvalContext<'_>) -> Result<bool, ExprFault> {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::action::PendingCache;
+use crate::action::{ActionScope, PendingCache};
 use crate::bisect::BisectPlan;
 use crate::job_end::JobEnd;
 use branchyard_config::Setup;
@@ -37,6 +37,9 @@ pub(crate) struct PipelineDisk {
 pub(crate) struct FrozenPlan {
     /// The workflow file, as it was: the rows of a matrix may be made of it later.
     pub(crate) text: String,
+    /// The files of the actions that it uses, by their paths.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) actions: BTreeMap<String, String>,
     pub(crate) event: WorkflowEvent,
     pub(crate) plan: WorkflowPlan,
     /// By whose limits its steps count.
@@ -115,6 +118,9 @@ pub(crate) struct StepProgress {
     pub(crate) minted: Option<RunId>,
     #[serde(default)]
     pub(crate) outputs: BTreeMap<String, String>,
+    /// Of a step that uses a composite action, once that has begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) scope: Option<ActionScope>,
 }
 
 /// The directories of an attempt.

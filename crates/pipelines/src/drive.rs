@@ -314,7 +314,7 @@ impl Driver<'_> {
         let plan = self.live.plan();
         let repo = self.live.look(|record| record.repo.clone());
         let repo = self.pipelines.inner().repos.get(&repo)?;
-        let workflow = check(&plan.plan.file, &plan.text, &options(&repo));
+        let workflow = check(&plan.plan.file, &plan.text, &options(&repo), &plan.actions);
         let mut rows = workflow
             .and_then(|workflow| workflow.expand(&plan.plan, &job.job, &context::needs(needed)))
             .map_err(|faults| invalid(&faults))?;

@@ -3,6 +3,7 @@
 //! killed leaves nothing out and starts nothing twice.
 
 mod action;
+mod action_files;
 mod adopt;
 mod artifact_steps;
 pub mod artifacts;

@@ -59,9 +59,17 @@ pub(crate) fn job_record(job: &PlannedJob) -> JobRecord {
     let shown = |name: &Planned<String>| match name {
         Planned::Value(name) | Planned::Template(name) => context::shown(name),
     };
-    let steps = job.steps.iter().map(|step| StepRecord {
+    let mut names: Vec<String> = Vec::new();
+    for step in &job.steps {
+        let around = step.within.and_then(|number| names.get(number - 1));
+        names.push(context::shown_within(
+            around.map(String::as_str),
+            &shown(&step.name),
+        ));
+    }
+    let steps = job.steps.iter().zip(names).map(|(step, name)| StepRecord {
         number: step.number,
-        name: shown(&step.name),
+        name,
         background: matches!(
             step.action,
             StepAction::Run {

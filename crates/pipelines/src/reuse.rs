@@ -174,16 +174,28 @@ async fn files(repo: &Arc<Repo>, question: &ReuseQuestion<'_>) -> Result<String,
     let globs = FileGlobs::parse(inputs.iter().map(String::as_str));
     let globs = globs.map_err(|rule| Problem::unprocessable("inputs", rule))?;
     let (commit, file) = (question.record.commit.clone(), question.plan.file.clone());
+    let actions = action_directories(question.job);
     with_store(repo, move |store| {
         let tree = CommitTree::of(store, object_id(&commit)?)?;
-        // The file that says so is always among them.
-        let entries = tree.entries(|path| globs.matches(path) || path == Path::new(&file))?;
+        // The file that says so is always among them, and what the scripts of its actions may be made of.
+        let is_own = |path: &Path| {
+            path == Path::new(&file) || actions.iter().any(|dir| path.starts_with(dir))
+        };
+        let entries = tree.entries(|path| globs.matches(path) || is_own(path))?;
         Ok(entries
             .iter()
             .map(|(path, mode, id)| format!("{mode:o} {id} {path:?}\n"))
             .collect())
     })
     .await
+}
+
+fn action_directories(job: &PlannedJob) -> Vec<String> {
+    let steps = job.steps.iter().filter_map(|step| match &step.action {
+        StepAction::Composite { directory, .. } => Some(directory.clone()),
+        _ => None,
+    });
+    steps.collect()
 }
 
 /// Takes over what the newest job with this key has made, if there is one that may answer. Blocks.

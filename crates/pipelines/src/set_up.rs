@@ -49,6 +49,7 @@ pub(crate) fn put_first(setup: Option<&Setup>, jobs: &mut [PlannedJob]) {
                 number,
                 id: None,
                 name: Planned::Value(format!("set-up: {}", command.argv().join(" "))),
+                within: None,
                 line: 0,
                 condition: None,
                 action: StepAction::SetUp {
@@ -63,7 +64,7 @@ pub(crate) fn put_first(setup: Option<&Setup>, jobs: &mut [PlannedJob]) {
             });
         let own: Vec<_> = own.collect();
         for step in &mut job.steps {
-            step.number += own.len();
+            step.move_back(own.len());
         }
         job.steps.splice(0..0, own);
     }

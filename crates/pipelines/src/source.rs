@@ -7,9 +7,11 @@ use std::time::Instant;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::action_files::CommitFiles;
 use crate::pipelines::Pipelines;
 use branchyard_git::{self as git, CommitTree, Repository, commit_id, object_id};
 use branchyard_model::{BranchName, CommitId, ErrorKind, PipelineId, Problem};
+use branchyard_workflow::{Workflow, WorkflowFault, WorkflowOptions, check};
 use branchyard_workspace::repos::{Repo, remote};
 use branchyard_workspace::snapshot;
 
@@ -145,6 +147,21 @@ pub(crate) async fn workflow_text(
             path: path.to_string_lossy().into_owned(),
             text,
         })
+    })
+    .await
+}
+
+/// Checks a workflow file, with the actions of the commit that it uses.
+pub(crate) async fn check_workflow(
+    repo: &Arc<Repo>,
+    commit: &CommitId,
+    file: &WorkflowText,
+    options: WorkflowOptions,
+) -> Result<Result<Workflow, Vec<WorkflowFault>>, Problem> {
+    let (commit, path, text) = (commit.clone(), file.path.clone(), file.text.clone());
+    with_store(repo, move |store| {
+        let files = CommitFiles(CommitTree::of(store, object_id(&commit)?)?);
+        Ok(check(&path, &text, &options, &files))
     })
     .await
 }

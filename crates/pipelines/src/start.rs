@@ -17,7 +17,7 @@ use crate::pipelines::Pipelines;
 use crate::planned::{invalid, jobs_of, options};
 use crate::request::PipelineRequest;
 use crate::set_up;
-use crate::source::{self, PipelineCommit, WorkflowText};
+use crate::source::{self, PipelineCommit};
 use branchyard_auth::Principal;
 use branchyard_config::crash_point;
 use branchyard_journal::Writer;
@@ -27,9 +27,7 @@ use branchyard_model::{
 };
 use branchyard_runs::idempotency::{self, NewKey, PipelineKey};
 use branchyard_runs::{Viewers, step};
-use branchyard_workflow::{
-    BuiltIn, EventKind, PlanFacts, PlannedJob, StepAction, Workflow, WorkflowEvent, check,
-};
+use branchyard_workflow::{EventKind, PlanFacts, Workflow, WorkflowEvent};
 use branchyard_workspace::repos::Repo;
 
 impl Pipelines {
@@ -100,7 +98,8 @@ impl Pipelines {
         };
         let (is_on_remote, is_remote_tip) = (at.is_on_remote, at.is_remote_tip);
         let file = source::workflow_text(&repo, &at.commit, request.file.as_deref()).await?;
-        let workflow = checked(&repo, &file)?;
+        let checked = source::check_workflow(&repo, &at.commit, &file, options(&repo)).await?;
+        let workflow = checked.map_err(|faults| invalid(&faults))?;
         let event = event(&workflow, request, &at)?;
         let facts = PlanFacts {
             repository: repo.name().to_string(),
@@ -114,7 +113,6 @@ impl Pipelines {
             .plan(&event, &facts)
             .map_err(|faults| invalid(&faults))?;
         let mut plan = plan.ok_or_else(|| nothing_to_do(&file.path, event.kind))?;
-        check_steps(&file.path, &plan.jobs)?;
         let setup = set_up::declared(&repo, &at.commit).await?;
         set_up::put_first(setup.as_ref(), &mut plan.jobs);
         let warnings = workflow.warnings().iter();
@@ -126,6 +124,7 @@ impl Pipelines {
             warnings: warnings.collect(),
             frozen: FrozenPlan {
                 text: file.text,
+                actions: workflow.action_texts(),
                 event,
                 plan,
                 account: principal.account().to_owned(),
@@ -252,10 +251,6 @@ fn vars(repo: &Repo) -> BTreeMap<String, String> {
         .collect()
 }
 
-fn checked(repo: &Repo, file: &WorkflowText) -> Result<Workflow, Problem> {
-    check(&file.path, &file.text, &options(repo)).map_err(|faults| invalid(&faults))
-}
-
 fn event(
     workflow: &Workflow,
     request: &PipelineRequest,
@@ -286,29 +281,6 @@ fn event(
         is_asked: true,
         ..WorkflowEvent::new(kind, at.branch.local_ref())
     })
-}
-
-/// Refuses what the reader of files takes and nothing here does yet.
-fn check_steps(file: &str, jobs: &[PlannedJob]) -> Result<(), Problem> {
-    for job in jobs {
-        for step in &job.steps {
-            let StepAction::Uses { action, uses } = &step.action else {
-                continue;
-            };
-            if let BuiltIn::Local { .. } = action {
-                let detail = format!(
-                    "{file}:{}: {uses}: composite actions are not run yet (not_supported_yet)",
-                    step.line
-                );
-                return Err(
-                    Problem::new(ErrorKind::Unprocessable, "not_supported_yet", detail)
-                        .field("file")
-                        .help("write the steps of the action into the job"),
-                );
-            }
-        }
-    }
-    Ok(())
 }
 
 fn nothing_to_do(file: &str, event: EventKind) -> Problem {

@@ -33,6 +33,8 @@ pub(crate) struct StepVariables<'a> {
     pub(crate) attempt: u32,
     pub(crate) step: usize,
     pub(crate) id: Option<&'a str>,
+    /// The directory of the action that it is a part of.
+    pub(crate) action_path: Option<&'a Path>,
     /// Where it finds its worktree, its temporary files, and the files for the steps after it.
     pub(crate) directory: &'a Path,
     pub(crate) tmp: &'a Path,
@@ -56,6 +58,9 @@ impl StepVariables<'_> {
         for variable in env_files::ALL {
             let file = self.files.join(env_files::file_name(variable, self.step));
             set(variable, path(&file));
+        }
+        if let Some(action) = self.action_path {
+            set("GITHUB_ACTION_PATH", path(action));
         }
         let number = self.step;
         let action = self

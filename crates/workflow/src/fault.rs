@@ -86,7 +86,7 @@ impl<'f> FaultList<'f> {
         self.refusals.push(fault);
         // A file can have tens of thousands of them.
         if self.refusals.len() >= 10 * MAX_FAULTS {
-            self.refusals = in_order(std::mem::take(&mut self.refusals));
+            self.refusals = in_order(self.file, std::mem::take(&mut self.refusals));
         }
     }
 
@@ -98,8 +98,14 @@ impl<'f> FaultList<'f> {
         let fault = self.fault(code, at, message.into());
         self.warnings.push(fault);
         if self.warnings.len() >= 10 * MAX_FAULTS {
-            self.warnings = in_order(std::mem::take(&mut self.warnings));
+            self.warnings = in_order(self.file, std::mem::take(&mut self.warnings));
         }
+    }
+
+    /// Takes over the problems of another file that this one names.
+    pub(crate) fn absorb(&mut self, other: FaultList<'_>) {
+        self.refusals.extend(other.refusals);
+        self.warnings.extend(other.warnings);
     }
 
     pub(crate) fn lines(&self) -> &LineIndex {
@@ -109,9 +115,9 @@ impl<'f> FaultList<'f> {
     /// The warnings if nothing was refused, else the refusals, both in order of their lines.
     pub(crate) fn finish(self) -> Result<Vec<WorkflowFault>, Vec<WorkflowFault>> {
         if self.refusals.is_empty() {
-            Ok(in_order(self.warnings))
+            Ok(in_order(self.file, self.warnings))
         } else {
-            Err(in_order(self.refusals))
+            Err(in_order(self.file, self.refusals))
         }
     }
 
@@ -127,9 +133,13 @@ impl<'f> FaultList<'f> {
     }
 }
 
-/// The first of them by their lines, each once.
-fn in_order(mut faults: Vec<WorkflowFault>) -> Vec<WorkflowFault> {
-    faults.sort_by(|a, b| (a.line, a.column, &a.message).cmp(&(b.line, b.column, &b.message)));
+/// The first of them, each once: those of the file by their lines, and then those of others.
+fn in_order(file: &str, mut faults: Vec<WorkflowFault>) -> Vec<WorkflowFault> {
+    faults.sort_by(|a, b| {
+        let others = (a.file != file, &a.file).cmp(&(b.file != file, &b.file));
+        let places = (a.line, a.column, &a.message).cmp(&(b.line, b.column, &b.message));
+        others.then(places)
+    });
     faults.dedup();
     faults.truncate(MAX_FAULTS);
     faults

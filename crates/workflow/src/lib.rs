@@ -5,6 +5,8 @@ mod event;
 mod expression;
 mod fault;
 mod glob;
+mod local;
+mod options;
 mod plan;
 mod read;
 mod workflow;
@@ -16,9 +18,13 @@ pub use expression::{
     is_plain, render,
 };
 pub use fault::{FaultCode, MAX_FAULTS, WorkflowFault};
+pub use local::ActionFiles;
+pub use options::WorkflowOptions;
 pub use plan::{
     PlanFacts, Planned, PlannedConcurrency, PlannedJob, PlannedStep, PlannedStrategy, ScriptFault,
     SkipReason, StepAction, WorkflowPlan, render_script,
 };
-pub use read::{BuiltIn, JobExtras, KeySupport, RetryRule, SupportRow, support_table};
-pub use workflow::{Workflow, WorkflowOptions, check};
+pub use read::{
+    BuiltIn, JobExtras, KeySupport, RetryRule, SupportRow, action_support_table, support_table,
+};
+pub use workflow::{Workflow, check};

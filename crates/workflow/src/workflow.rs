@@ -1,22 +1,17 @@
 //! A file that was checked.
 
+use std::collections::BTreeMap;
+
 use crate::check::check_file;
 use crate::event::EventKind;
 use crate::fault::{FaultList, WorkflowFault};
+use crate::local::{ActionFiles, LocalActions, check_uses, load};
+use crate::options::WorkflowOptions;
 use crate::read::{FileModel, Reader, read_file};
 use crate::yaml::{LineIndex, parse};
 
 /// Only files in here may have Branchyard's own keys.
 const OWN_DIRECTORY: &str = ".branchyard/workflows/";
-
-/// What the operator says of workflows.
-#[derive(Debug, Clone, Default)]
-pub struct WorkflowOptions {
-    /// Globs of actions whose steps are left out, such as `codecov/*`.
-    pub skip_actions: Vec<String>,
-    /// Labels of `runs-on` that stand for Linux, beside `ubuntu-*` and `linux`.
-    pub linux_labels: Vec<String>,
-}
 
 /// A workflow in which nothing is wrong that can be known without an event.
 #[derive(Debug)]
@@ -24,15 +19,18 @@ pub struct Workflow {
     path: String,
     lines: LineIndex,
     model: FileModel,
+    actions: LocalActions,
     options: WorkflowOptions,
     warnings: Vec<WorkflowFault>,
 }
 
-/// Reads and checks the text of a file. All that is wrong with it comes at once, in order of its lines.
+/// Reads and checks the text of a file, and the actions of the commit that it uses. All that is wrong with them comes at
+/// once, in order of their lines.
 pub fn check(
     path: &str,
     text: &str,
     options: &WorkflowOptions,
+    files: &dyn ActionFiles,
 ) -> Result<Workflow, Vec<WorkflowFault>> {
     let lines = LineIndex::new(text);
     let mut faults = FaultList::new(path, &lines);
@@ -52,12 +50,15 @@ pub fn check(
     );
     let model = read_file(&mut reader, &tree);
     let mut faults = reader.into_faults();
-    check_file(&mut faults, &model);
+    let (actions, missing) = load(files, &model, options, &mut faults);
+    check_uses(&mut faults, &model, &actions, &missing);
+    check_file(&mut faults, &model, &actions);
     let warnings = faults.finish()?;
     Ok(Workflow {
         path: path.to_owned(),
         lines,
         model,
+        actions,
         options: options.clone(),
         warnings,
     })
@@ -86,6 +87,18 @@ impl Workflow {
             .iter()
             .flat_map(|trigger| &trigger.crons);
         crons.map(|(cron, zone)| (cron.as_str(), zone.as_deref()))
+    }
+
+    /// The texts of the actions that it uses, by their paths.
+    pub fn action_texts(&self) -> BTreeMap<String, String> {
+        let actions = self.actions.values();
+        actions
+            .map(|action| (action.file.clone(), action.lines.text().to_owned()))
+            .collect()
+    }
+
+    pub(crate) fn actions(&self) -> &LocalActions {
+        &self.actions
     }
 
     pub(crate) fn model(&self) -> &FileModel {

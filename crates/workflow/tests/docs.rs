@@ -1,12 +1,17 @@
 //! docs/PIPELINES.md says what the reader does.
 
-use branchyard_workflow::{FaultCode, KeySupport, support_table};
+use branchyard_workflow::{FaultCode, KeySupport, SupportRow, action_support_table, support_table};
 
 const PAGE: &str = include_str!("../../../docs/PIPELINES.md");
 
 #[test]
 fn the_page_has_each_key_as_the_reader_has_it() {
-    let rows = support_table().iter().map(|row| {
+    see("## Keys", support_table());
+    see("## Actions of the repository", action_support_table());
+}
+
+fn see(heading: &str, table: &[SupportRow]) {
+    let rows = table.iter().map(|row| {
         let support = match row.support {
             KeySupport::Taken => "taken",
             KeySupport::NoEffect => "no effect",
@@ -16,7 +21,7 @@ fn the_page_has_each_key_as_the_reader_has_it() {
         format!("| `{}` | `{}` | {support} |", row.level, row.key)
     });
     let section = PAGE
-        .split("## Keys")
+        .split(&format!("\n{heading}\n"))
         .nth(1)
         .and_then(|rest| rest.split("\n## ").next());
     let written = section

@@ -1,5 +1,7 @@
 //! Files and events into plans.
 
+use std::collections::BTreeMap;
+
 use branchyard_workflow::{
     EventKind, ExprValue, FaultCode, PlanFacts, Planned, PlannedJob, SkipReason, StepAction,
     Workflow, WorkflowEvent, WorkflowFault, WorkflowOptions, WorkflowPlan, check,
@@ -14,8 +16,13 @@ fn workflow(text: &str) -> Workflow {
         skip_actions: vec!["codecov/*".to_owned()],
         ..WorkflowOptions::default()
     };
-    check(".branchyard/workflows/ci.yml", text, &options)
-        .unwrap_or_else(|faults| panic!("{faults:#?}"))
+    check(
+        ".branchyard/workflows/ci.yml",
+        text,
+        &options,
+        &BTreeMap::new(),
+    )
+    .unwrap_or_else(|faults| panic!("{faults:#?}"))
 }
 
 fn facts() -> PlanFacts {

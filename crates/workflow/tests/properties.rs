@@ -1,5 +1,7 @@
 //! Whatever a file says, reading it ends, and each refusal has a place in it.
 
+use std::collections::BTreeMap;
+
 use branchyard_workflow::{
     EventKind, MAX_FAULTS, PlanFacts, WorkflowEvent, WorkflowFault, WorkflowOptions, check,
 };
@@ -62,6 +64,7 @@ fn try_all(text: &str) -> Result<(), TestCaseError> {
         ".branchyard/workflows/x.yml",
         text,
         &WorkflowOptions::default(),
+        &BTreeMap::new(),
     ) {
         Ok(workflow) => workflow,
         Err(faults) => return check_places(text, &faults),

@@ -1,11 +1,13 @@
 //! What is refused, and where.
 
+use std::collections::BTreeMap;
+
 use branchyard_workflow::{WorkflowFault, WorkflowOptions, check};
 
 const FILE: &str = ".branchyard/workflows/ci.yml";
 
 fn faults_of(file: &str, text: &str) -> Vec<WorkflowFault> {
-    check(file, text, &WorkflowOptions::default())
+    check(file, text, &WorkflowOptions::default(), &BTreeMap::new())
         .err()
         .unwrap_or_default()
 }
@@ -139,7 +141,7 @@ fn actions_of_others_are_refused_unless_they_are_skipped() {
         skip_actions: vec!["codecov/*".to_owned()],
         ..WorkflowOptions::default()
     };
-    let workflow = check(FILE, &text, &options).unwrap();
+    let workflow = check(FILE, &text, &options, &BTreeMap::new()).unwrap();
     assert_eq!(workflow.warnings().len(), 1);
     assert_eq!(
         (workflow.warnings()[0].line, workflow.warnings()[0].column),

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::event_kind;
+use super::repository_files::RepositoryFiles;
 use crate::cli::client::Answer;
 use crate::cli::exit::{self, Failure};
 use crate::cli::render::Console;
@@ -99,7 +100,8 @@ fn check_file(file: &Path, args: &Args) -> Result<Checked, Failure> {
         warnings: Vec::new(),
         plan: None,
     };
-    let planned = check(&in_repository(file), &text, &options).and_then(|workflow| {
+    let files = RepositoryFiles::around(file);
+    let planned = check(&in_repository(file), &text, &options, &files).and_then(|workflow| {
         checked.warnings = workflow.warnings().to_vec();
         workflow.plan(&event, &PlanFacts::default())
     });

@@ -8,6 +8,7 @@ mod jobs_viewer;
 mod list;
 mod live_jobs;
 mod log;
+mod repository_files;
 mod retry;
 mod show;
 mod start;

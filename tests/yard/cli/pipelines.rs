@@ -29,6 +29,53 @@ jobs:
       - uses: codecov/codecov-action@v5
 ";
 
+/// Those of the repository that the file is in, as a commit of it would have them.
+#[tokio::test]
+async fn actions_of_the_repository_are_checked_with_the_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = dir.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    let file = ".branchyard/workflows/ci.yml";
+    write(
+        file,
+        "on: push\njobs: {one: {runs-on: linux, steps: [{uses: ./actions/x}]}}\n",
+    );
+    let check = async || {
+        let mut command = bare(dir.path(), &["pipeline", "check", file]);
+        command.current_dir(dir.path());
+        said(command).await
+    };
+    let outside = check().await;
+    assert!(
+        outside.text().contains("in no git repository"),
+        "{outside:?}"
+    );
+    fs::create_dir(dir.path().join(".git")).unwrap();
+    let missing = check().await;
+    assert_eq!(missing.code, 1);
+    let expected = "ci.yml:2:45: neither action.yml nor action.yaml";
+    assert!(missing.text().contains(expected), "{missing:?}");
+    let action = "actions/x/action.yml";
+    write(action, "runs: {using: composite, steps: [{run: make}]}\n");
+    let wrong = check().await;
+    let expected = "actions/x/action.yml:1:34: ";
+    assert!(wrong.text().starts_with(expected), "{wrong:?}");
+    write(
+        action,
+        "runs: {using: composite, steps: [{run: make, shell: sh}]}\n",
+    );
+    let good = check().await.ok();
+    let expected = "one: 2 steps, 1 of them scripts";
+    assert!(good.text().contains(expected), "{good:?}");
+    let elsewhere = dir.path().join("elsewhere");
+    fs::rename(dir.path().join("actions/x"), &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, dir.path().join("actions/x")).unwrap();
+    assert_eq!(check().await.text(), missing.text());
+}
+
 #[tokio::test]
 async fn a_file_is_said_to_do_something_or_to_be_wrong_in_every_place() {
     let dir = tempfile::tempdir().unwrap();

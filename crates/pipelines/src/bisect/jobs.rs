@@ -48,6 +48,7 @@ pub(super) fn job(plan: &BisectPlan, commit: &CommitId, subject: &str) -> Planne
             number: 1,
             id: None,
             name: Planned::Value(name),
+            within: None,
             line: 0,
             condition: None,
             action: StepAction::Run {

@@ -105,6 +105,7 @@ fn frozen(at: &PipelineCommit, bisect: BisectPlan, principal: &Principal) -> Fro
     let event = EventKind::WorkflowDispatch;
     FrozenPlan {
         text: String::new(),
+        actions: BTreeMap::new(),
         event: WorkflowEvent::new(event, at.branch.local_ref()),
         plan: WorkflowPlan {
             file: NAME.to_owned(),

@@ -116,12 +116,10 @@ impl StepRunner<'_> {
         let context = &contexts.eval().with_files(&hashed);
         let text = match script {
             Planned::Value(text) => text.clone(),
-            Planned::Template(text) => {
-                render_script(text, context, &planned.outside).map_err(|found| {
-                    let why = format!("{} ({})", found.fault, found.code.name());
-                    StepEnd::of(StepState::Rejected, format!("the script: {why}"))
-                })?
-            }
+            Planned::Template(text) => render_script(text, context, planned).map_err(|found| {
+                let why = format!("{} ({})", found.fault, found.code.name());
+                StepEnd::of(StepState::Rejected, format!("the script: {why}"))
+            })?,
         };
         let checked = self.secrets.check("the script", &text);
         checked.map_err(|why| StepEnd::of(StepState::Rejected, why))?;
@@ -132,12 +130,14 @@ impl StepRunner<'_> {
         self.make_files(planned.number)?;
         let files = self.dirs.files_of(planned.number);
         let plan = job.live().plan();
+        let action_path = self.scopes().action_path(planned.within);
         let variables = StepVariables {
             plan: &plan.plan,
             job: &job.job().job,
             attempt: job.number(),
             step: planned.number,
             id: planned.id.as_deref(),
+            action_path: action_path.as_deref(),
             directory: &self.seen.worktree,
             tmp: &self.seen.tmp,
             files: &files,
@@ -243,7 +243,12 @@ impl StepRunner<'_> {
             .transpose();
         let own = own.map_err(|fault| invalid("`timeout-minutes`", &fault))?;
         let own = own.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        Ok(own.unwrap_or(most).min(most))
+        let left = self.scopes().time_left(planned.within);
+        if left.is_some_and(|left| left.is_zero()) {
+            let reason = "its action ran longer than its timeout-minutes".to_owned();
+            return Err(StepEnd::of(StepState::TimedOut, reason));
+        }
+        Ok([own, left].into_iter().flatten().fold(most, Duration::min))
     }
 
     /// Within the worktree: an absolute path has to be one that the step finds it by.

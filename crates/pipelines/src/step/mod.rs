@@ -4,12 +4,14 @@
 mod act;
 mod attend;
 mod command;
+mod scope;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use scope::StepScopes;
 use tokio::time::Instant;
 
 use crate::context::{self, Contexts};
@@ -19,9 +21,9 @@ use crate::job_end::JobEnd;
 use crate::job_runner::JobRunner;
 use crate::job_secrets::JobSecrets;
 use crate::set_up::JobSetup;
-use branchyard_model::{ErrorKind, JobState, Problem, StepState};
+use branchyard_model::{ErrorKind, JobState, Problem, StepRecord, StepState};
 use branchyard_runs::step::{self, SeenPlaces, StepRun};
-use branchyard_workflow::{ExprFault, JobStatus, PlannedStep, StepAction, condition};
+use branchyard_workflow::{ExprFault, PlannedStep, StepAction, condition};
 use branchyard_workspace::ScratchLease;
 use branchyard_workspace::repos::Repo;
 
@@ -108,34 +110,45 @@ impl<'a> StepRunner<'a> {
     pub(crate) async fn until_all_ended(&mut self) -> JobEnd {
         let job = self.job.job();
         for (at, planned) in job.steps.iter().enumerate() {
+            self.end_actions(at).await;
             let state = self.attempt.steps[at].record.state;
-            let is_under_way = state == StepState::Running && is_background(planned);
+            let has_begun = is_background(planned) || self.attempt.steps[at].scope.is_some();
+            let is_under_way = state == StepState::Running && has_begun;
             if state.is_ended() || is_under_way {
                 continue;
             }
             if let Some(end) = self.run_step(at, planned).await {
                 self.end_step(at, end).await;
             }
-            if self.has(StepState::Lost) {
+            if self.scopes().has(StepState::Lost) {
                 break;
             }
         }
+        self.end_actions(job.steps.len()).await;
         self.end_background().await;
         self.job_end()
     }
 
     /// The contexts as they are after the last step.
     pub(crate) fn last_contexts(&self) -> Contexts {
-        self.step_contexts(&self.env_of_steps())
+        let scopes = self.scopes();
+        let env = scopes.env(None).unwrap_or_default();
+        scopes.contexts(None, &env)
     }
 
-    /// Runs a step to its end; none of one that goes on in the background.
+    /// Runs a step to its end; none of one that goes on: in the background, or as the steps of its action.
     async fn run_step(&mut self, at: usize, planned: &PlannedStep) -> Option<StepEnd> {
         if !self.was_started(at) {
             self.note_stop();
         }
-        let env = self.env_of_steps();
-        let contexts = self.step_contexts(&env);
+        if !self.scopes().is_open(planned.within) {
+            return Some(StepEnd::of(StepState::Skipped, None));
+        }
+        let env = match self.scopes().env(planned.within) {
+            Ok(env) => env,
+            Err(fault) => return Some(invalid("`env`", &fault)),
+        };
+        let contexts = self.scopes().contexts(planned.within, &env);
         match self.begin_step(at, planned, &contexts) {
             Ok(true) => {}
             Ok(false) => return Some(StepEnd::of(StepState::Skipped, None)),
@@ -160,10 +173,10 @@ impl<'a> StepRunner<'a> {
                     false => Some(self.attend(live).await),
                 }
             }
-            StepAction::Uses { action, uses } => Some(
-                self.use_action(at, planned, (action, uses), &contexts)
-                    .await,
-            ),
+            StepAction::Uses { action, .. } => {
+                Some(self.use_action(at, planned, action, &contexts).await)
+            }
+            StepAction::Composite { .. } => self.begin_action(at, planned, &contexts).await,
             StepAction::Skipped { uses } => {
                 let reason = format!("{uses} is left out (skip_actions)");
                 Some(StepEnd::of(StepState::Skipped, reason))
@@ -210,10 +223,12 @@ impl<'a> StepRunner<'a> {
         checked.map_err(|why| StepEnd::of(StepState::Rejected, why))?;
         let is_tolerated = context::flag(&planned.continue_on_error, context);
         let is_tolerated = is_tolerated.map_err(|fault| invalid("`continue-on-error`", &fault))?;
+        let around = planned.within.map(|number| number - 1);
+        let around = around.map(|at| self.attempt.steps[at].record.name.clone());
         let step = &mut self.attempt.steps[at].record;
         step.state = StepState::Running;
         step.started_at.get_or_insert_with(Timestamp::now);
-        step.name = context::shown(&name);
+        step.name = context::shown_within(around.as_deref(), &name);
         step.continue_on_error = is_tolerated;
         self.show();
         Ok(true)
@@ -234,9 +249,16 @@ impl<'a> StepRunner<'a> {
         StepEnd::of(StepState::Failed, reason)
     }
 
-    fn has(&self, state: StepState) -> bool {
-        let mut steps = self.attempt.steps.iter();
-        steps.any(|step| step.record.state == state && !step.record.continue_on_error)
+    fn scopes(&self) -> StepScopes<'_> {
+        StepScopes {
+            planned: &self.job.job().steps,
+            attempt: self.attempt,
+            contexts: &self.contexts,
+            env: &self.env,
+            worktree: self.lease.path(),
+            directory: &self.seen.worktree,
+            is_ending: self.is_stop_passed_on || self.is_timed_out,
+        }
     }
 
     /// What begins after the job was cancelled is there to tidy up, and is not told to stop.
@@ -248,41 +270,23 @@ impl<'a> StepRunner<'a> {
         }
     }
 
-    /// How the job stands, for the steps to come.
-    fn status(&self) -> JobStatus {
-        let is_failed = self.attempt.steps.iter().any(is_failure);
-        if self.is_stop_passed_on || self.is_timed_out || self.has(StepState::Cancelled) {
-            JobStatus::Cancelled
-        } else if is_failed {
-            JobStatus::Failure
-        } else {
-            JobStatus::Success
-        }
-    }
-
     fn job_end(&self) -> JobEnd {
-        let failed = self.attempt.steps.iter().find(|step| is_failure(step));
-        let reason = failed.map(|step| {
-            let record = &step.record;
-            let code = record.exit_code.filter(|code| *code != 0);
-            let how = match (record.state, code, &record.reason) {
-                (_, _, Some(reason)) => reason.clone(),
-                (_, Some(code), None) => format!("exited with {code}"),
-                (state, None, None) => state.as_str().to_owned(),
-            };
-            format!("step {} ({}): {how}", record.number, record.name)
-        });
+        let scopes = self.scopes();
+        let has = |state| scopes.has(state);
+        let mut steps = self.attempt.steps.iter().zip(scopes.planned);
+        let failed = steps.find(|(step, planned)| planned.within.is_none() && is_failure(step));
+        let reason = failed.map(|(step, _)| failure(&step.record));
         let of = |state| JobEnd::of(state, reason.clone());
-        if self.has(StepState::Lost) {
+        if has(StepState::Lost) {
             of(JobState::Lost)
         } else if self.job.stop().is_stopped() {
             JobEnd::of(JobState::Cancelled, self.job.stop().reason())
         } else if self.is_timed_out {
             let reason = "it ran longer than its timeout-minutes".to_owned();
             JobEnd::of(JobState::TimedOut, Some(reason))
-        } else if self.has(StepState::Cancelled) {
+        } else if has(StepState::Cancelled) {
             of(JobState::Cancelled)
-        } else if self.has(StepState::Rejected) {
+        } else if has(StepState::Rejected) {
             let detail = reason.clone().unwrap_or_default();
             let problem = Problem::new(ErrorKind::Unprocessable, "step_rejected", detail);
             JobEnd {
@@ -294,18 +298,6 @@ impl<'a> StepRunner<'a> {
         } else {
             of(JobState::Succeeded)
         }
-    }
-
-    /// The variables of the workflow, the job, and the steps so far.
-    fn env_of_steps(&self) -> BTreeMap<String, String> {
-        let mut env = self.env.clone();
-        env.extend(self.attempt.env.clone());
-        env
-    }
-
-    fn step_contexts(&self, env: &BTreeMap<String, String>) -> Contexts {
-        let ids = self.job.job().steps.iter().map(|step| step.id.clone());
-        context::of_step(&self.contexts, env, &self.attempt.steps, ids, self.status())
     }
 
     /// Has the record say how far the steps are.
@@ -334,6 +326,17 @@ fn is_failure(step: &StepProgress) -> bool {
         StepState::Failed | StepState::TimedOut | StepState::Lost | StepState::Rejected
     );
     is_failed && !step.record.continue_on_error
+}
+
+/// How a step has failed, in words.
+fn failure(record: &StepRecord) -> String {
+    let code = record.exit_code.filter(|code| *code != 0);
+    let how = match (record.state, code, &record.reason) {
+        (_, _, Some(reason)) => reason.clone(),
+        (_, Some(code), None) => format!("exited with {code}"),
+        (state, None, None) => state.as_str().to_owned(),
+    };
+    format!("step {} ({}): {how}", record.number, record.name)
 }
 
 fn invalid(what: &str, fault: &ExprFault) -> StepEnd {

@@ -4,19 +4,24 @@ use std::collections::BTreeSet;
 
 use super::rules::{self, TextRule};
 use crate::expression::Mention;
-use crate::read::{AxisModel, FileModel, JobModel, MatrixModel, suggestion};
+use crate::local::{LocalAction, LocalActions};
+use crate::read::{AxisModel, FileModel, JobModel, MatrixModel, StepBody, StepModel, suggestion};
 use crate::yaml::YamlKind;
 
 /// No message lists more names.
 const MAX_LISTED: usize = 30;
 
-/// What can be named at a place: all of the file, and in a job what the job has and the steps before.
+/// What can be named at a place: all of the file, and in a job or an action what it has and the steps before.
 pub(super) struct NameScope<'m> {
-    pub file: &'m FileModel,
+    /// None in an action: several files may use it.
+    pub file: Option<&'m FileModel>,
+    pub actions: &'m LocalActions,
     pub job: Option<&'m JobModel>,
+    pub action: Option<&'m LocalAction>,
     /// The keys of the job's matrix, or none if an expression makes some of them.
     pub matrix_keys: Option<BTreeSet<String>>,
-    /// How many steps of the job are before this one.
+    pub steps: &'m [StepModel],
+    /// How many of the steps are before this one.
     pub steps_before: usize,
 }
 
@@ -43,7 +48,8 @@ pub(super) fn fault_of(
         });
     }
     match (*context, rest) {
-        ("github", ["event", "inputs", name, ..]) => input(name, scope),
+        ("github", ["event", "inputs", name, ..]) => event_input(name, scope.file?),
+        ("github", [rules::ACTION_PATH, ..]) if scope.action.is_some() => None,
         ("github", [name, ..]) => property("github", name, rules::GITHUB),
         ("job", [name, ..]) => property("job", name, rules::JOB_CONTEXT),
         ("runner", [name, ..]) => property("runner", name, rules::RUNNER),
@@ -82,11 +88,17 @@ fn missing<'k>(message: &str, name: &str, known: impl Iterator<Item = &'k str> +
 }
 
 fn input(name: &str, scope: &NameScope<'_>) -> Option<String> {
-    let known = scope
-        .file
-        .inputs
-        .iter()
-        .map(|input| input.name.text.as_str());
+    let Some(action) = scope.action else {
+        return event_input(name, scope.file?);
+    };
+    let known = action.model.inputs.iter();
+    let known = known.map(|input| input.name.text.as_str());
+    let is_known = known.clone().any(|known| known.to_lowercase() == name);
+    (!is_known).then(|| missing(&format!("the action has no input `{name}`"), name, known))
+}
+
+fn event_input(name: &str, file: &FileModel) -> Option<String> {
+    let known = file.inputs.iter().map(|input| input.name.text.as_str());
     let is_known = known.clone().any(|known| known.to_lowercase() == name);
     (!is_known).then(|| {
         missing(
@@ -101,11 +113,8 @@ fn need(name: &str, rest: &[&str], scope: &NameScope<'_>) -> Option<String> {
     let job = scope.job?;
     let needs = job.needs.iter().map(|need| need.text.as_str());
     if !needs.clone().any(|need| need.to_lowercase() == name) {
-        let is_job = scope
-            .file
-            .jobs
-            .iter()
-            .any(|job| job.id.text.to_lowercase() == name);
+        let mut jobs = scope.file?.jobs.iter();
+        let is_job = jobs.any(|job| job.id.text.to_lowercase() == name);
         return Some(if is_job {
             format!("this job does not need `{name}`; add it to `needs`")
         } else {
@@ -117,11 +126,8 @@ fn need(name: &str, rest: &[&str], scope: &NameScope<'_>) -> Option<String> {
         return property(&format!("needs.{name}"), result, rules::NEED_RESULT);
     }
     let output = rest.first().filter(|_| *result == "outputs")?;
-    let needed = scope
-        .file
-        .jobs
-        .iter()
-        .find(|job| job.id.text.to_lowercase() == name)?;
+    let mut jobs = scope.file?.jobs.iter();
+    let needed = jobs.find(|job| job.id.text.to_lowercase() == name)?;
     let known = needed.outputs.iter().map(|(name, _)| name.text.as_str());
     let is_known = known.clone().any(|known| known.to_lowercase() == *output);
     (!is_known).then(|| {
@@ -134,8 +140,8 @@ fn need(name: &str, rest: &[&str], scope: &NameScope<'_>) -> Option<String> {
 }
 
 fn step(name: &str, rest: &[&str], scope: &NameScope<'_>) -> Option<String> {
-    let steps = &scope.job?.steps;
-    let ids = |range: &'_ [crate::read::StepModel]| -> Vec<String> {
+    let steps = scope.steps;
+    let ids = |range: &[StepModel]| -> Vec<String> {
         let ids = range.iter().filter_map(|step| step.id.as_ref());
         ids.map(|id| id.text.clone()).collect()
     };
@@ -152,8 +158,33 @@ fn step(name: &str, rest: &[&str], scope: &NameScope<'_>) -> Option<String> {
             )
         });
     }
-    let result = rest.first()?;
+    let (result, rest) = rest.split_first()?;
+    if *result == "outputs" {
+        return step_output(name, rest.first()?, scope);
+    }
     property(&format!("steps.{name}"), result, rules::STEP_RESULT)
+}
+
+/// What a command puts out is not known, and what an action of the commit does is.
+fn step_output(step: &str, output: &str, scope: &NameScope<'_>) -> Option<String> {
+    let has_id = |it: &&StepModel| {
+        let id = it.id.as_ref();
+        id.is_some_and(|id| id.text.to_lowercase() == step)
+    };
+    let StepBody::Local(directory) = &scope.steps.iter().find(has_id)?.body else {
+        return None;
+    };
+    let action = scope.actions.get(directory)?;
+    let known = action.model.outputs.iter();
+    let known = known.map(|(name, _)| name.text.as_str());
+    let is_known = known.clone().any(|known| known.to_lowercase() == output);
+    (!is_known).then(|| {
+        missing(
+            &format!("{} has no output `{output}`", action.file),
+            output,
+            known,
+        )
+    })
 }
 
 fn matrix_key(rest: &[&str], scope: &NameScope<'_>) -> Option<String> {

@@ -52,9 +52,31 @@ pub(super) const STEP: TextRule = TextRule {
     has_files: true,
 };
 
+/// What the steps of an action name, which has neither secrets nor what the jobs before made.
+pub(super) const ACTION_STEP: TextRule = TextRule {
+    contexts: &[
+        "github", "inputs", "strategy", "matrix", "steps", "job", "runner", "env",
+    ],
+    has_status: false,
+    has_files: true,
+};
+pub(super) const ACTION_IF: TextRule = TextRule {
+    has_status: true,
+    ..ACTION_STEP
+};
+pub(super) const ACTION_OUTPUT: TextRule = rule(ACTION_STEP.contexts);
+/// The defaults of its inputs.
+pub(super) const ACTION_DEFAULT: TextRule = TextRule {
+    contexts: &["github", "strategy", "matrix", "job", "runner"],
+    has_status: false,
+    has_files: true,
+};
+
 /// Every context that there is.
 pub(super) const CONTEXTS: &[&str] = STEP.contexts;
 
+/// What `github` has in an action alone.
+pub(super) const ACTION_PATH: &str = "action_path";
 /// What `github` has.
 pub(super) const GITHUB: &[&str] = &[
     "actor",
@@ -99,7 +121,7 @@ mod tests {
     #[test]
     fn the_page_has_every_context_and_property() {
         let page = include_str!("../../../../docs/PIPELINES.md");
-        for name in CONTEXTS.iter().chain(GITHUB) {
+        for name in CONTEXTS.iter().chain(GITHUB).chain([&ACTION_PATH]) {
             assert!(page.contains(&format!("`{name}`")), "{name}");
         }
     }

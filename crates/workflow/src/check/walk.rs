@@ -4,17 +4,26 @@ use super::names::{NameScope, fault_of, matrix_keys};
 use super::rules::{self, TextRule};
 use crate::expression::{ExprFault, Mentions, TemplatePart, condition_text, parse, parts};
 use crate::fault::FaultList;
+use crate::local::{LocalAction, LocalActions};
 use crate::read::{
     AxisModel, ConcurrencyModel, DefaultsModel, FileModel, JobModel, MatrixModel, StepBody,
     StepModel, TextAt,
 };
 use crate::yaml::{YamlKind, YamlNode, place_in_text};
 
-pub(crate) fn check_file(faults: &mut FaultList<'_>, file: &FileModel) {
+pub(crate) fn check_file(faults: &mut FaultList<'_>, file: &FileModel, actions: &LocalActions) {
+    for action in actions.values() {
+        let mut own = action.faults();
+        check_action(&mut own, action, actions);
+        faults.absorb(own);
+    }
     let scope = NameScope {
-        file,
+        file: Some(file),
+        actions,
         job: None,
+        action: None,
         matrix_keys: None,
+        steps: &[],
         steps_before: 0,
     };
     let mut checker = Checker { faults, scope };
@@ -27,6 +36,28 @@ pub(crate) fn check_file(faults: &mut FaultList<'_>, file: &FileModel) {
     }
 }
 
+/// Of the matrix of the job that uses the action nothing is known: jobs with others may use it too.
+fn check_action(faults: &mut FaultList<'_>, action: &LocalAction, actions: &LocalActions) {
+    let scope = NameScope {
+        file: None,
+        actions,
+        job: None,
+        action: None,
+        matrix_keys: None,
+        steps: &action.model.steps,
+        steps_before: 0,
+    };
+    let mut checker = Checker { faults, scope };
+    let defaults = action.model.inputs.iter();
+    checker.texts(
+        defaults.filter_map(|input| input.default.as_ref()),
+        &rules::ACTION_DEFAULT,
+    );
+    checker.scope.action = Some(action);
+    checker.steps(&action.model.steps);
+    checker.env(&action.model.outputs, &rules::ACTION_OUTPUT);
+}
+
 struct Checker<'c, 'f, 'm> {
     faults: &'c mut FaultList<'f>,
     scope: NameScope<'m>,
@@ -36,7 +67,7 @@ impl<'m> Checker<'_, '_, 'm> {
     fn job(&mut self, job: &'m JobModel) {
         self.scope.job = Some(job);
         self.scope.matrix_keys = job.strategy.matrix.as_ref().and_then(matrix_keys);
-        self.scope.steps_before = 0;
+        (self.scope.steps, self.scope.steps_before) = (&job.steps, 0);
         self.texts(job.name.iter(), &rules::JOB);
         self.condition(job.condition.as_ref(), &rules::JOB_IF);
         self.texts(job.runs_on.iter(), &rules::JOB);
@@ -48,25 +79,33 @@ impl<'m> Checker<'_, '_, 'm> {
             &rules::JOB,
         );
         self.concurrency(job.concurrency.as_ref(), &rules::JOB);
-        for (at, step) in job.steps.iter().enumerate() {
-            self.scope.steps_before = at;
-            self.step(step);
-        }
-        self.scope.steps_before = job.steps.len();
+        self.steps(&job.steps);
         self.texts(job.outputs.iter().map(|(_, value)| value), &rules::OUTPUTS);
     }
 
+    fn steps(&mut self, steps: &[StepModel]) {
+        for (at, step) in steps.iter().enumerate() {
+            self.scope.steps_before = at;
+            self.step(step);
+        }
+        self.scope.steps_before = steps.len();
+    }
+
     fn step(&mut self, step: &StepModel) {
-        self.condition(step.condition.as_ref(), &rules::STEP_IF);
+        let (of_if, rule) = match self.scope.action {
+            Some(_) => (&rules::ACTION_IF, &rules::ACTION_STEP),
+            None => (&rules::STEP_IF, &rules::STEP),
+        };
+        self.condition(step.condition.as_ref(), of_if);
         let texts = step.name.iter().chain(&step.working_directory);
         self.texts(
             texts.chain(&step.timeout).chain(&step.continue_on_error),
-            &rules::STEP,
+            rule,
         );
-        self.env(&step.env, &rules::STEP);
-        self.env(&step.with, &rules::STEP);
+        self.env(&step.env, rule);
+        self.env(&step.with, rule);
         if let StepBody::Run { script, .. } = &step.body {
-            self.text(script, &rules::STEP);
+            self.text(script, rule);
         }
     }
 

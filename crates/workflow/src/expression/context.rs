@@ -40,6 +40,13 @@ impl<'a> EvalContext<'a> {
         self
     }
 
+    /// Without a context, so that what names it is left for later.
+    #[must_use]
+    pub(crate) fn without(mut self, name: &str) -> Self {
+        self.values.remove(name);
+        self
+    }
+
     #[must_use]
     pub fn with_status(mut self, status: JobStatus) -> Self {
         self.status = Some(status);

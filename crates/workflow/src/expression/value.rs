@@ -43,6 +43,12 @@ impl ExprObject {
         }
     }
 
+    pub(crate) fn remove(&mut self, name: &str) {
+        if let Some(at) = self.position(name) {
+            self.entries.remove(at);
+        }
+    }
+
     pub fn get(&self, name: &str) -> Option<&ExprValue> {
         self.position(name).map(|at| &self.entries[at].1)
     }

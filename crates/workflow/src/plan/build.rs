@@ -132,9 +132,10 @@ fn planner<'p>(
     if let Some(needs) = needs {
         context = context.with("needs", needs.clone());
     }
-    let outside: HashMap<_, _> = outside_names(workflow.model());
+    let outside: HashMap<_, _> = outside_names(workflow.model(), workflow.actions());
     JobPlanner {
         file: workflow.model(),
+        actions: workflow.actions(),
         context,
         linux_labels: &workflow.options().linux_labels,
         outside,

@@ -1,14 +1,15 @@
 //! A job of the file into the rows of its matrix.
 
+use super::action::StepsPlanner;
 use super::matrix::rows;
 use super::model::{Planned, PlannedJob, PlannedStrategy, SkipReason};
 use super::outside::OutsideNames;
 use super::resolve::Resolver;
 use super::rows::name_of_row;
-use super::step::{StepSurroundings, plan_step};
 use super::texts::{JobAsks, asked};
 use crate::expression::{EvalContext, ExprBudget, ExprValue, to_text};
 use crate::fault::FaultList;
+use crate::local::LocalActions;
 use crate::read::{FileModel, JobModel, MatrixModel, TextAt, is_linux};
 
 const DEFAULT_TIMEOUT: f64 = 360.0;
@@ -16,6 +17,7 @@ const DEFAULT_TIMEOUT: f64 = 360.0;
 /// What all jobs are planned with.
 pub(super) struct JobPlanner<'p> {
     pub file: &'p FileModel,
+    pub actions: &'p LocalActions,
     pub context: EvalContext<'p>,
     pub linux_labels: &'p [String],
     pub outside: OutsideNames,
@@ -55,7 +57,7 @@ pub(super) fn plan_job(
         most,
     );
     let total = all.len();
-    let asked = asked(&planner.asked, job);
+    let asked = asked(&planner.asked, job, planner.actions);
     let is_spent = || planner.context.budget().is_some_and(ExprBudget::is_spent);
     let planned = all
         .into_iter()
@@ -97,17 +99,12 @@ fn plan_row(
     let labels = labels(&mut resolver, &job.runs_on);
     let is_elsewhere =
         matches!(&labels, Planned::Value(labels) if !is_linux(labels, planner.linux_labels));
-    let no_names = Vec::new();
     let of_job = planner.outside.get(&job.id.text);
-    let mut steps = Vec::new();
+    let mut steps = StepsPlanner::new(planner.actions, of_job.map_or(&[], Vec::as_slice));
     // A job that is not run has no steps, so nothing of them is refused either.
-    for (at, step) in job.steps.iter().enumerate().filter(|_| !is_elsewhere) {
-        let around = StepSurroundings {
-            job: &job.defaults,
-            file: &planner.file.defaults,
-            outside: of_job.and_then(|names| names.get(at)).unwrap_or(&no_names),
-        };
-        steps.push(plan_step(&mut resolver, step, at + 1, &around));
+    if !is_elsewhere {
+        let defaults = (&job.defaults, &planner.file.defaults);
+        steps.add(&mut resolver, &job.steps, defaults, None);
     }
     PlannedJob {
         id: id_of_row(planner.file, &job.id.text, &strategy),
@@ -130,7 +127,7 @@ fn plan_row(
             .map(|(name, value)| (name.text.clone(), value.text.clone()))
             .collect(),
         concurrency: resolver.concurrency(job.concurrency.as_ref()),
-        steps,
+        steps: steps.into_planned(),
         secrets: asked.secrets.clone(),
         mentions_commit: asked.mentions_commit,
         extras: job.extras.clone(),

@@ -1,5 +1,6 @@
 //! A checked file and an event into a frozen plan.
 
+mod action;
 mod build;
 mod context;
 mod facts;

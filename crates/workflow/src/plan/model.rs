@@ -132,6 +132,16 @@ pub enum StepAction {
         action: BuiltIn,
         uses: String,
     },
+    /// A composite action of the same commit. Its steps come next, up to the one with the number `last`; `with` has all of
+    /// its inputs.
+    Composite {
+        uses: String,
+        /// Empty for the root of the commit.
+        directory: String,
+        last: usize,
+        /// Templates for when its steps are through.
+        outputs: BTreeMap<String, String>,
+    },
     /// Left out, because the operator says so.
     Skipped {
         uses: String,
@@ -152,6 +162,9 @@ pub struct PlannedStep {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
     pub name: Planned<String>,
+    /// Of a step of a composite action: the number of the step that uses it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<usize>,
     /// The line of the file.
     pub line: usize,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -167,4 +180,15 @@ pub struct PlannedStep {
     /// What may be text from outside, such as `steps.title.outputs`: `render_script` takes it only if it is plain.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<String>,
+}
+
+impl PlannedStep {
+    /// Moves it back by so many steps, which come before all others of its job.
+    pub fn move_back(&mut self, by: usize) {
+        self.number += by;
+        self.within = self.within.map(|number| number + by);
+        if let StepAction::Composite { last, .. } = &mut self.action {
+            *last += by;
+        }
+    }
 }

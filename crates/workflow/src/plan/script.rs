@@ -1,6 +1,7 @@
 //! Scripts with expressions in them: what comes from outside stands in one only if it is plain.
 
 use super::context::are_known;
+use super::model::PlannedStep;
 use crate::expression::{
     EvalContext, ExprFault, ExprValue, Mention, Mentions, TemplatePart, evaluate, flowing,
     is_plain, parse, parts, to_text,
@@ -8,14 +9,21 @@ use crate::expression::{
 use crate::fault::FaultCode;
 
 /// What callers of a pipeline can choose. Branches and tags are theirs too.
-const OUTSIDE: [&str; 6] = [
+const OUTSIDE: [&str; 5] = [
     "github.event",
     "github.ref",
     "github.ref_name",
     "github.head_ref",
     "github.base_ref",
-    "inputs",
 ];
+
+/// What has text from outside behind it at one place, beside that.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Outside<'o> {
+    pub names: &'o [String],
+    /// In an action `inputs` are its own: those of them that count are among the names.
+    pub is_action: bool,
+}
 
 /// Why a script cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,11 +32,23 @@ pub struct ScriptFault {
     pub fault: ExprFault,
 }
 
-/// The script with the values of its expressions in it. `outside` is what the plan says of the step.
+/// The script of a step with the values of its expressions in it.
 pub fn render_script(
     text: &str,
     context: &EvalContext<'_>,
-    outside: &[String],
+    step: &PlannedStep,
+) -> Result<String, ScriptFault> {
+    let outside = Outside {
+        names: &step.outside,
+        is_action: step.within.is_some(),
+    };
+    rendered(text, context, outside)
+}
+
+fn rendered(
+    text: &str,
+    context: &EvalContext<'_>,
+    outside: Outside<'_>,
 ) -> Result<String, ScriptFault> {
     let mut script = String::new();
     for part in parts(text).map_err(invalid)? {
@@ -47,7 +67,7 @@ pub fn render_script(
 pub(super) fn check_known(
     text: &str,
     context: &EvalContext<'_>,
-    outside: &[String],
+    outside: Outside<'_>,
 ) -> Result<(), ScriptFault> {
     let has_context = |name: &str| context.get(name).is_some();
     for part in parts(text).map_err(invalid)? {
@@ -75,7 +95,7 @@ pub(super) fn check_known(
 }
 
 /// Whether text from outside can be in what the expressions of a text make.
-pub(super) fn takes_outside(text: &str, outside: &[String]) -> bool {
+pub(super) fn takes_outside(text: &str, outside: Outside<'_>) -> bool {
     let parts = parts(text).unwrap_or_default();
     parts.iter().any(|part| match part {
         TemplatePart::Text(_) => false,
@@ -99,7 +119,7 @@ impl ScriptFault {
 fn checked(
     text: &str,
     context: &EvalContext<'_>,
-    outside: &[String],
+    outside: Outside<'_>,
 ) -> Result<ExprValue, ScriptFault> {
     let value = evaluate(text, context).map_err(invalid)?;
     if !is_plain_value(&value) {
@@ -127,12 +147,11 @@ fn follow(value: &ExprValue, path: &[String]) -> ExprValue {
 }
 
 /// Whether a mention is, or is in, or has in it what comes from outside.
-fn is_outside(mention: &Mention, outside: &[String]) -> bool {
-    let names = OUTSIDE
-        .iter()
-        .copied()
-        .chain(outside.iter().map(String::as_str));
-    names.into_iter().any(|name| {
+fn is_outside(mention: &Mention, outside: Outside<'_>) -> bool {
+    let inputs = (!outside.is_action).then_some("inputs");
+    let names = outside.names.iter().map(String::as_str);
+    let mut names = OUTSIDE.into_iter().chain(inputs).chain(names);
+    names.any(|name| {
         let mut parts = name.split('.');
         mention.path.iter().all(|step| {
             parts
@@ -165,6 +184,13 @@ fn invalid(fault: ExprFault) -> ScriptFault {
 mod tests {
     use super::*;
 
+    fn outside(names: &[String]) -> Outside<'_> {
+        Outside {
+            names,
+            is_action: false,
+        }
+    }
+
     fn context() -> EvalContext<'static> {
         let github = r#"{"head_ref":"a`b`","ref":"refs/heads/main","sha":"x y","event":{"title":"$(rm)","number":7}}"#;
         EvalContext::new()
@@ -177,7 +203,7 @@ mod tests {
 
     #[test]
     fn only_plain_text_from_outside_stands_in_a_script() {
-        let outside = ["steps.s.outputs".to_owned()];
+        let names = ["steps.s.outputs".to_owned()];
         for text in [
             "echo ${{ github.ref }} ${{ github.event.number }}",
             "echo ${{ github.sha }}",
@@ -186,7 +212,10 @@ mod tests {
             "echo ${{ contains(github.event.title, 'rm') && '; true' }}",
             "echo ${{ github.event.none }}",
         ] {
-            assert!(render_script(text, &context(), &outside).is_ok(), "{text}");
+            assert!(
+                rendered(text, &context(), outside(&names)).is_ok(),
+                "{text}"
+            );
         }
         for text in [
             "echo ${{ github.head_ref }}",
@@ -198,16 +227,17 @@ mod tests {
             "echo ${{ steps.s.outputs.t }}",
             "echo ${{ github[format('{0}', 'head_ref')] }}",
         ] {
-            let found = render_script(text, &context(), &outside).unwrap_err();
+            let found = rendered(text, &context(), outside(&names)).unwrap_err();
             assert_eq!(found.code, FaultCode::UnsafeInterpolation, "{text}");
             assert!(found.fault.message.contains("`env:`") && found.fault.span.start > 5);
         }
-        assert!(render_script("${{ steps.s.outputs.t }}", &context(), &[]).is_ok());
+        assert!(rendered("${{ steps.s.outputs.t }}", &context(), outside(&[])).is_ok());
     }
 
     #[test]
     fn what_is_known_is_checked_before_the_rest_is() {
-        let check = |text: &str| check_known(text, &context(), &[]).map_err(|found| found.code);
+        let check =
+            |text: &str| check_known(text, &context(), outside(&[])).map_err(|found| found.code);
         let refused = Err(FaultCode::UnsafeInterpolation);
         assert_eq!(check("${{ env.X || github.ref }}"), Ok(()));
         assert_eq!(check("${{ env.X || github.head_ref }}"), refused);
@@ -221,7 +251,7 @@ mod tests {
 
     #[test]
     fn text_that_flows_from_outside_is_found() {
-        let outside = ["env.title".to_owned()];
+        let names = ["env.title".to_owned()];
         for (text, takes) in [
             ("a", false),
             ("${{ github.sha }}", false),
@@ -231,7 +261,17 @@ mod tests {
             ("${{ toJSON(env) }}", true),
             ("${{ github.event_name }}", false),
         ] {
-            assert_eq!(takes_outside(text, &outside), takes, "{text}");
+            assert_eq!(takes_outside(text, outside(&names)), takes, "{text}");
         }
+        // Those of an action are made of what it is given.
+        let names = ["inputs.a".to_owned()];
+        let own = Outside {
+            names: &names,
+            is_action: true,
+        };
+        assert!(
+            takes_outside("${{ inputs.a }}", own) && takes_outside("${{ toJSON(inputs) }}", own)
+        );
+        assert!(!takes_outside("${{ inputs.b }}", own));
     }
 }

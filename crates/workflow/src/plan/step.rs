@@ -1,8 +1,10 @@
 //! A step of the plan.
 
+use std::collections::BTreeMap;
+
 use super::model::{Planned, PlannedStep, StepAction};
 use super::resolve::Resolver;
-use super::script::check_known;
+use super::script::{Outside, check_known};
 use crate::expression::to_text;
 use crate::fault::FaultCode;
 use crate::read::{BuiltIn, DefaultsModel, StepBody, StepModel, TextAt};
@@ -11,8 +13,19 @@ use crate::read::{BuiltIn, DefaultsModel, StepBody, StepModel, TextAt};
 pub(super) struct StepSurroundings<'s> {
     pub job: &'s DefaultsModel,
     pub file: &'s DefaultsModel,
+    /// The number of the step whose action it is a part of.
+    pub within: Option<usize>,
     /// Names with text from outside behind them.
     pub outside: &'s [String],
+}
+
+impl StepSurroundings<'_> {
+    fn outside(&self) -> Outside<'_> {
+        Outside {
+            names: self.outside,
+            is_action: self.within.is_some(),
+        }
+    }
 }
 
 pub(super) fn plan_step(
@@ -21,7 +34,8 @@ pub(super) fn plan_step(
     number: usize,
     around: &StepSurroundings<'_>,
 ) -> PlannedStep {
-    let uses = step.uses.clone().unwrap_or_default();
+    let uses = step.uses.as_ref();
+    let uses = uses.map_or_else(String::new, |uses| uses.text.clone());
     let mut working_directory = None;
     let action = match &step.body {
         StepBody::Run { script, shell } => {
@@ -42,7 +56,7 @@ pub(super) fn plan_step(
                 .next()
                 .map(|shell| shell.text.as_str());
             StepAction::Run {
-                script: plan_script(resolver, script, around.outside),
+                script: plan_script(resolver, script, around.outside()),
                 shell: shell_argv(shell),
                 background: step.is_background,
             }
@@ -56,6 +70,13 @@ pub(super) fn plan_step(
                 uses,
             }
         }
+        // Its steps come after it, which only then says what the action puts out.
+        StepBody::Local(directory) => StepAction::Composite {
+            uses,
+            directory: directory.clone(),
+            last: number,
+            outputs: BTreeMap::new(),
+        },
         StepBody::Skipped => StepAction::Skipped { uses },
         StepBody::Wait(steps) => StepAction::Wait {
             steps: steps.iter().map(|id| id.text.clone()).collect(),
@@ -75,6 +96,7 @@ pub(super) fn plan_step(
         number,
         id: step.id.as_ref().map(|id| id.text.clone()),
         name,
+        within: around.within,
         line,
         condition: step
             .condition
@@ -93,7 +115,7 @@ pub(super) fn plan_step(
 fn plan_script(
     resolver: &mut Resolver<'_, '_, '_>,
     script: &TextAt,
-    outside: &[String],
+    outside: Outside<'_>,
 ) -> Planned<String> {
     if let Err(found) = check_known(&script.text, resolver.context(), outside) {
         resolver.fault(found.code, script, &found.fault);
@@ -152,8 +174,9 @@ fn default_name(step: &StepModel) -> String {
             let first = script.text.trim_start().lines().next().unwrap_or_default();
             format!("Run {first}")
         }
-        StepBody::Uses(_) | StepBody::Skipped => {
-            format!("Run {}", step.uses.as_deref().unwrap_or_default())
+        StepBody::Uses(_) | StepBody::Local(_) | StepBody::Skipped => {
+            let uses = step.uses.as_ref().map(|uses| uses.text.as_str());
+            format!("Run {}", uses.unwrap_or_default())
         }
         StepBody::Wait(_) | StepBody::WaitAll => "Wait".to_owned(),
         StepBody::Cancel(id) => format!("Cancel {}", id.text),

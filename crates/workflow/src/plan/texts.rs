@@ -1,7 +1,8 @@
 //! What all the texts of a job ask for: secrets, and the commit or ref.
 
 use crate::expression::{Mention, Mentions, TemplatePart, condition_text, parse, parts};
-use crate::read::{AxisModel, FileModel, JobModel, MatrixModel, StepBody, TextAt};
+use crate::local::LocalActions;
+use crate::read::{AxisModel, FileModel, JobModel, MatrixModel, StepBody, StepModel, TextAt};
 use crate::yaml::{YamlKind, YamlNode};
 
 /// Properties of `github` that are not the same for two commits with the same files.
@@ -27,17 +28,10 @@ pub(super) fn asked_by_file(file: &FileModel) -> JobAsks {
     asked
 }
 
-pub(super) fn asked(of_file: &JobAsks, job: &JobModel) -> JobAsks {
+pub(super) fn asked(of_file: &JobAsks, job: &JobModel, actions: &LocalActions) -> JobAsks {
     let mut asked = of_file.clone();
-    for condition in job
-        .condition
-        .iter()
-        .chain(job.steps.iter().filter_map(|step| step.condition.as_ref()))
-    {
-        if let Ok(Some((text, _))) = condition_text(&condition.text) {
-            of_expression(text, &mut asked);
-        }
-    }
+    of_condition(job.condition.as_ref(), &mut asked);
+    of_steps(&job.steps, actions, &mut asked);
     let mut of_text = |text: &str| of_text(text, &mut asked);
     for (_, value) in job.env.iter().chain(&job.outputs) {
         of_text(&value.text);
@@ -53,7 +47,15 @@ pub(super) fn asked(of_file: &JobAsks, job: &JobModel) -> JobAsks {
     for node in job.strategy.matrix.iter().flat_map(matrix_texts) {
         of_text(&node);
     }
-    for step in &job.steps {
+    asked.secrets.sort();
+    asked.secrets.dedup();
+    asked
+}
+
+/// What steps ask for, and the actions that they use.
+fn of_steps(steps: &[StepModel], actions: &LocalActions, asked: &mut JobAsks) {
+    for step in steps {
+        of_condition(step.condition.as_ref(), asked);
         let of_step = [
             &step.name,
             &step.working_directory,
@@ -68,12 +70,30 @@ pub(super) fn asked(of_file: &JobAsks, job: &JobModel) -> JobAsks {
         };
         let values = step.env.iter().chain(&step.with).map(|(_, value)| value);
         for text in of_step.into_iter().flatten().chain(script).chain(values) {
-            of_text(&text.text);
+            of_text(&text.text, asked);
+        }
+        let StepBody::Local(directory) = &step.body else {
+            continue;
+        };
+        if let Some(action) = actions.get(directory) {
+            let left_out = |name: &TextAt| step.given(&name.text).is_none();
+            let inputs = action.model.inputs.iter();
+            let inputs = inputs.filter(|input| left_out(&input.name));
+            let defaults = inputs.filter_map(|input| input.default.as_ref());
+            let outputs = action.model.outputs.iter().map(|(_, value)| value);
+            defaults
+                .chain(outputs)
+                .for_each(|text| of_text(&text.text, asked));
+            of_steps(&action.model.steps, actions, asked);
         }
     }
-    asked.secrets.sort();
-    asked.secrets.dedup();
-    asked
+}
+
+fn of_condition(condition: Option<&TextAt>, asked: &mut JobAsks) {
+    let text = condition.map(|condition| condition_text(&condition.text));
+    if let Some(Ok(Some((text, _)))) = text {
+        of_expression(text, asked);
+    }
 }
 
 fn of_text(text: &str, asked: &mut JobAsks) {

@@ -17,10 +17,6 @@ pub enum BuiltIn {
     Toolchain {
         tool: String,
     },
-    /// A composite action of the same commit.
-    Local {
-        path: String,
-    },
 }
 
 /// What is done with an input of an action.
@@ -95,11 +91,6 @@ const DOWNLOAD_NOT_YET: &[&str] = &["artifact-ids", "github-token", "repository"
 impl BuiltIn {
     /// The action that a `uses` names, or none if it is not built in.
     pub(super) fn of(uses: &str) -> Option<Self> {
-        if uses.starts_with("./") {
-            return Some(Self::Local {
-                path: uses.to_owned(),
-            });
-        }
         let name = name_of(uses);
         let built_in = match name {
             "actions/checkout" => Self::Checkout,
@@ -128,7 +119,7 @@ impl BuiltIn {
             Self::UploadArtifact => (UPLOAD, &[]),
             Self::DownloadArtifact => (DOWNLOAD, DOWNLOAD_NOT_YET),
             // What they take is known to the one who wrote them.
-            Self::Toolchain { .. } | Self::Local { .. } => return InputSupport::Taken,
+            Self::Toolchain { .. } => return InputSupport::Taken,
         };
         if taken.contains(&name) {
             InputSupport::Taken
@@ -145,7 +136,7 @@ impl BuiltIn {
             Self::Cache | Self::CacheRestore | Self::CacheSave => CACHE,
             Self::UploadArtifact => UPLOAD,
             Self::DownloadArtifact => DOWNLOAD,
-            Self::Toolchain { .. } | Self::Local { .. } => &[],
+            Self::Toolchain { .. } => &[],
         }
     }
 
@@ -186,8 +177,6 @@ mod tests {
                 })
             );
         }
-        let path = "./.github/actions/x".to_owned();
-        assert_eq!(BuiltIn::of(&path), Some(BuiltIn::Local { path }));
         for uses in [
             "codecov/codecov-action@v4",
             "actions/labeler@v5",

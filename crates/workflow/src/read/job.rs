@@ -2,7 +2,7 @@
 
 use super::concurrency::{read_concurrency, read_defaults};
 use super::extras::JobExtras;
-use super::keys::{JOB, RUNS_ON};
+use super::keys::{JOB, RUNS_ON, STEP};
 use super::labels::is_linux;
 use super::model::{DefaultsModel, JobModel, StepBody, StepModel, StrategyModel, TextAt};
 use super::own_keys::read_extra;
@@ -14,8 +14,8 @@ use crate::yaml::{YamlKind, YamlNode};
 
 /// After matrices were expanded.
 pub(crate) const MAX_JOBS: usize = 256;
-const MAX_STEPS: usize = 64;
-const MAX_OUTPUTS: usize = 100;
+pub(super) const MAX_STEPS: usize = 64;
+pub(super) const MAX_OUTPUTS: usize = 100;
 
 pub(super) fn read_job(
     reader: &mut Reader<'_>,
@@ -157,7 +157,7 @@ fn read_steps(reader: &mut Reader<'_>, node: &YamlNode, job: &mut JobModel, file
     }
     reader.set_lenient(is_elsewhere(reader, job));
     for item in items.iter().take(MAX_STEPS) {
-        job.steps.extend(read_step(reader, item));
+        job.steps.extend(read_step(reader, item, STEP));
     }
     for step in &job.steps {
         if let StepBody::Run { shell, .. } = &step.body {
@@ -178,7 +178,7 @@ fn is_elsewhere(reader: &Reader<'_>, job: &JobModel) -> bool {
 }
 
 /// Ids are there once, and what is waited for or cancelled runs in the background before that.
-fn check_ids(reader: &mut Reader<'_>, steps: &[StepModel]) {
+pub(super) fn check_ids(reader: &mut Reader<'_>, steps: &[StepModel]) {
     for (at, step) in steps.iter().enumerate() {
         let earlier = || {
             steps[..at]

@@ -1,4 +1,4 @@
-//! Every key that a workflow may have, and what is done with it. docs/PIPELINES.md has each of these rows.
+//! Every key that a workflow or an action may have, and what is done with it. docs/PIPELINES.md has each of these rows.
 
 use KeySupport::{NoEffect, NotYet, Own, Taken};
 
@@ -36,6 +36,11 @@ pub(super) const RUNS_ON: &str = "jobs.<job>.runs-on";
 pub(super) const STRATEGY: &str = "jobs.<job>.strategy";
 pub(super) const RETRY: &str = "jobs.<job>.retry";
 pub(super) const STEP: &str = "jobs.<job>.steps[]";
+pub(super) const ACTION: &str = "action";
+pub(super) const ACTION_INPUT: &str = "action.inputs.<input>";
+pub(super) const ACTION_OUTPUT: &str = "action.outputs.<output>";
+pub(super) const RUNS: &str = "action.runs";
+pub(super) const ACTION_STEP: &str = "action.runs.steps[]";
 
 const fn row(level: &'static str, key: &'static str, support: KeySupport) -> SupportRow {
     SupportRow {
@@ -136,6 +141,34 @@ const ROWS: &[SupportRow] = &[
     row(STEP, "parallel", NotYet),
 ];
 
+const ACTION_ROWS: &[SupportRow] = &[
+    row(ACTION, "name", NoEffect),
+    row(ACTION, "description", NoEffect),
+    row(ACTION, "author", NoEffect),
+    row(ACTION, "branding", NoEffect),
+    row(ACTION, "inputs", Taken),
+    row(ACTION, "outputs", Taken),
+    row(ACTION, "runs", Taken),
+    row(ACTION_INPUT, "description", NoEffect),
+    row(ACTION_INPUT, "required", Taken),
+    row(ACTION_INPUT, "default", Taken),
+    row(ACTION_INPUT, "deprecationMessage", NoEffect),
+    row(ACTION_OUTPUT, "description", NoEffect),
+    row(ACTION_OUTPUT, "value", Taken),
+    row(RUNS, "using", Taken),
+    row(RUNS, "steps", Taken),
+    row(ACTION_STEP, "id", Taken),
+    row(ACTION_STEP, "name", Taken),
+    row(ACTION_STEP, "if", Taken),
+    row(ACTION_STEP, "run", Taken),
+    row(ACTION_STEP, "shell", Taken),
+    row(ACTION_STEP, "env", Taken),
+    row(ACTION_STEP, "working-directory", Taken),
+    row(ACTION_STEP, "continue-on-error", Taken),
+    row(ACTION_STEP, "uses", Taken),
+    row(ACTION_STEP, "with", Taken),
+];
+
 /// Events of GitHub that never come here. A trigger for one is a warning: it starts nothing.
 pub(super) const FOREIGN_EVENTS: &[&str] = &[
     "branch_protection_rule",
@@ -177,12 +210,21 @@ pub fn support_table() -> &'static [SupportRow] {
     ROWS
 }
 
+/// Every key that the file of an action may have.
+pub fn action_support_table() -> &'static [SupportRow] {
+    ACTION_ROWS
+}
+
+fn all() -> impl Iterator<Item = &'static SupportRow> {
+    ROWS.iter().chain(ACTION_ROWS)
+}
+
 pub(super) fn find(level: &str, key: &str) -> Option<&'static SupportRow> {
-    ROWS.iter().find(|row| row.level == level && row.key == key)
+    all().find(|row| row.level == level && row.key == key)
 }
 
 pub(super) fn keys_of(level: &str) -> impl Iterator<Item = &'static str> {
-    ROWS.iter()
+    all()
         .filter(move |row| row.level == level)
         .map(|row| row.key)
 }
@@ -193,10 +235,10 @@ mod tests {
 
     #[test]
     fn each_key_of_a_level_is_there_once() {
-        for (at, row) in ROWS.iter().enumerate() {
+        for (at, row) in all().enumerate() {
             let is_other = |other: &SupportRow| other.level == row.level && other.key == row.key;
             assert!(
-                !ROWS[at + 1..].iter().any(is_other),
+                !all().skip(at + 1).any(is_other),
                 "{} {}",
                 row.level,
                 row.key

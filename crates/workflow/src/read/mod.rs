@@ -1,5 +1,6 @@
 //! A file into its model: which keys it has, and whether each has a value of the right kind.
 
+mod action;
 mod actions;
 mod concurrency;
 mod cron;
@@ -16,15 +17,16 @@ mod strategy;
 mod suggest;
 mod triggers;
 
+pub(crate) use action::read_action;
 pub use actions::BuiltIn;
 pub use extras::{JobExtras, RetryRule};
 pub(crate) use file::read_file;
 pub(crate) use job::MAX_JOBS;
-pub use keys::{KeySupport, SupportRow, support_table};
+pub use keys::{KeySupport, SupportRow, action_support_table, support_table};
 pub(crate) use labels::is_linux;
 pub(crate) use model::{
-    AxisModel, ConcurrencyModel, DefaultsModel, FileModel, InputKind, InputModel, JobModel,
-    MatrixModel, StepBody, StepModel, TextAt, TriggerModel,
+    ActionModel, AxisModel, ConcurrencyModel, DefaultsModel, FileModel, InputKind, InputModel,
+    JobModel, MatrixModel, StepBody, StepModel, TextAt, TriggerModel,
 };
 pub(crate) use reader::Reader;
 pub(crate) use suggest::suggestion;

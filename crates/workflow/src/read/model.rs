@@ -142,6 +142,8 @@ pub(crate) enum StepBody {
         shell: Option<TextAt>,
     },
     Uses(BuiltIn),
+    /// A composite action of the same commit, by its directory: empty for the root.
+    Local(String),
     /// An action that the operator has steps with skipped.
     Skipped,
     Wait(Vec<TextAt>),
@@ -157,11 +159,35 @@ pub(crate) struct StepModel {
     pub condition: Option<TextAt>,
     pub body: StepBody,
     /// As it is written, of a step that uses an action.
-    pub uses: Option<String>,
+    pub uses: Option<TextAt>,
     pub with: Vec<(TextAt, TextAt)>,
     pub env: Vec<(TextAt, TextAt)>,
     pub working_directory: Option<TextAt>,
     pub timeout: Option<TextAt>,
     pub continue_on_error: Option<TextAt>,
     pub is_background: bool,
+}
+
+impl StepModel {
+    /// What the step gives an input of its action; names of inputs have no case.
+    pub(crate) fn given(&self, input: &str) -> Option<&TextAt> {
+        let mut given = self.with.iter();
+        let found = given.find(|(name, _)| name.text.eq_ignore_ascii_case(input));
+        found.map(|(_, value)| value)
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct ActionInput {
+    pub name: TextAt,
+    pub is_required: bool,
+    pub default: Option<TextAt>,
+}
+
+/// What the file of a composite action says.
+#[derive(Debug, Default)]
+pub(crate) struct ActionModel {
+    pub inputs: Vec<ActionInput>,
+    pub outputs: Vec<(TextAt, TextAt)>,
+    pub steps: Vec<StepModel>,
 }

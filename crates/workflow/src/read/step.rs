@@ -1,7 +1,6 @@
 //! A step of a job.
 
 use super::actions::{BuiltIn, InputSupport, name_of};
-use super::keys::STEP;
 use super::model::{StepBody, StepModel, TextAt};
 use super::reader::Reader;
 use super::suggest::suggestion;
@@ -12,8 +11,13 @@ use crate::yaml::{YamlKind, YamlNode};
 const BODIES: [&str; 5] = ["run", "uses", "wait", "wait-all", "cancel"];
 const FOREIGN_SHELLS: [&str; 3] = ["pwsh", "powershell", "cmd"];
 
-pub(super) fn read_step(reader: &mut Reader<'_>, node: &YamlNode) -> Option<StepModel> {
-    let keys = reader.keys(node, STEP);
+/// Reads a step of a job or of an action: `level` says which.
+pub(super) fn read_step(
+    reader: &mut Reader<'_>,
+    node: &YamlNode,
+    level: &'static str,
+) -> Option<StepModel> {
+    let keys = reader.keys(node, level);
     if !matches!(node.kind, YamlKind::Map(_)) {
         return None;
     }
@@ -54,9 +58,8 @@ pub(super) fn read_step(reader: &mut Reader<'_>, node: &YamlNode) -> Option<Step
             }
             "shell" => shell = reader.full_text(value, key),
             "uses" => {
-                let uses = reader.full_text(value, key);
-                step.uses = uses.as_ref().map(|uses| uses.text.clone());
-                body = uses.and_then(|uses| read_uses(reader, &uses));
+                step.uses = reader.full_text(value, key);
+                body = step.uses.as_ref().and_then(|uses| read_uses(reader, uses));
             }
             "with" => {
                 with_at = Some(at.at);
@@ -130,7 +133,9 @@ fn check_company(
 ) {
     let foreign: &[&str] = match body {
         StepBody::Run { .. } => &["with"],
-        StepBody::Uses(_) | StepBody::Skipped => &["shell", "working-directory"],
+        StepBody::Uses(_) | StepBody::Local(_) | StepBody::Skipped => {
+            &["shell", "working-directory"]
+        }
         StepBody::Wait(_) | StepBody::WaitAll | StepBody::Cancel(_) => &[
             "with",
             "shell",
@@ -149,7 +154,7 @@ fn check_company(
             );
         }
     }
-    if matches!(body, StepBody::Uses(_))
+    if matches!(body, StepBody::Uses(_) | StepBody::Local(_))
         && let Some((_, at, value)) = keys.iter().find(|(key, ..)| *key == "background")
         && matches!(value.kind, YamlKind::Bool(true))
     {
@@ -177,6 +182,9 @@ fn read_uses(reader: &mut Reader<'_>, uses: &TextAt) -> Option<StepBody> {
             .warn(FaultCode::ActionNotSupported, uses.at, message);
         return Some(StepBody::Skipped);
     }
+    if uses.text.starts_with("./") {
+        return Some(read_local(reader, uses));
+    }
     let Some(action) = BuiltIn::of(&uses.text) else {
         if !reader.is_lenient() {
             let message = format!(
@@ -189,16 +197,7 @@ fn read_uses(reader: &mut Reader<'_>, uses: &TextAt) -> Option<StepBody> {
         // The step stays, so that what names its id is not refused too.
         return Some(StepBody::Skipped);
     };
-    let is_local = matches!(action, BuiltIn::Local { .. });
-    if is_local && uses.text.split('/').any(|part| part == "..") {
-        reader.invalid(
-            uses.at,
-            format!(
-                "`{}` leaves the repository; write a path inside of it",
-                uses.text
-            ),
-        );
-    } else if !is_local && !uses.text.contains('@') {
+    if !uses.text.contains('@') {
         reader.invalid(
             uses.at,
             format!("`{name}` has no version; write `{name}@v4` or the like"),
@@ -207,8 +206,29 @@ fn read_uses(reader: &mut Reader<'_>, uses: &TextAt) -> Option<StepBody> {
     Some(StepBody::Uses(action))
 }
 
+/// An action of the same commit. Steps of a job that is never run here may use any, so it is not looked at there.
+fn read_local(reader: &mut Reader<'_>, uses: &TextAt) -> StepBody {
+    let parts = || {
+        uses.text
+            .split('/')
+            .filter(|part| !matches!(*part, "" | "."))
+    };
+    if parts().any(|part| part == "..") {
+        let message = format!(
+            "`{}` leaves the repository; write a path inside of it",
+            uses.text
+        );
+        reader.invalid(uses.at, message);
+        return StepBody::Skipped;
+    }
+    match reader.is_lenient() {
+        true => StepBody::Skipped,
+        false => StepBody::Local(parts().collect::<Vec<_>>().join("/")),
+    }
+}
+
 fn check_with(reader: &mut Reader<'_>, action: &BuiltIn, step: &StepModel, at: usize) {
-    let uses = step.uses.as_deref().map_or("", name_of);
+    let uses = step.uses.as_ref().map_or("", |uses| name_of(&uses.text));
     for (name, value) in &step.with {
         match action.input(&name.text) {
             InputSupport::Taken => {}

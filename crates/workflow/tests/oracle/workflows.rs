@@ -1,6 +1,6 @@
 //! Workflow files: those in `files` and those of other tests, read by both sides.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -115,7 +115,7 @@ fn ours(text: &str) -> Result<Workflow, Vec<WorkflowFault>> {
         skip_actions: vec!["codecov/*".to_owned()],
         ..WorkflowOptions::default()
     };
-    check(FILE, text, &options)
+    check(FILE, text, &options, &BTreeMap::new())
 }
 
 /// What is not the same, or nothing.
@@ -193,7 +193,9 @@ fn different_jobs(workflow: &Workflow, theirs: &[ReplyJob]) -> Option<String> {
 fn body(action: &StepAction) -> &'static str {
     match action {
         StepAction::Run { .. } | StepAction::SetUp { .. } => "run",
-        StepAction::Uses { .. } | StepAction::Skipped { .. } => "uses",
+        StepAction::Uses { .. } | StepAction::Composite { .. } | StepAction::Skipped { .. } => {
+            "uses"
+        }
         StepAction::Wait { .. } => "wait",
         StepAction::WaitAll => "wait-all",
         StepAction::Cancel { .. } => "cancel",
