@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use super::AuthorizedApp;
-use branchyard_model::{BranchName, ErrorKind, PipelineId, PipelineRecord, Problem, RepoName};
+use branchyard_model::{
+    BranchName, ErrorKind, PipelineCheck, PipelineId, PipelineRecord, Problem, RepoName,
+};
 use branchyard_pipelines::{
     BisectRequest, LivePipeline, PipelineFilter, PipelineRequest, Pipelines, RetryRequest,
     pipeline_not_found,
@@ -30,6 +32,17 @@ pub async fn start(
     check_place(app, repo, request.branch.as_ref())?;
     let pipelines = &app.yard().pipelines;
     pipelines.start(repo, request, app.principal(), key).await
+}
+
+/// What [`start`] would start.
+pub async fn check(
+    app: &AuthorizedApp,
+    repo: &RepoName,
+    request: &PipelineRequest,
+) -> Result<PipelineCheck, Problem> {
+    check_place(app, repo, request.branch.as_ref())?;
+    let pipelines = &app.yard().pipelines;
+    pipelines.check(repo, request, app.principal()).await
 }
 
 /// As [`start`], a bisect.

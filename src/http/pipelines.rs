@@ -25,7 +25,8 @@ use super::streams::{IDEMPOTENCY_KEY, LAST_EVENT_ID, Pieces, resume, streamed};
 use crate::app::{AuthorizedApp, pipelines, runs};
 use branchyard_journal::Cursor;
 use branchyard_model::{
-    BranchName, CommitId, PipelineId, PipelineRecord, PipelineState, RunId, Scope, TestReport,
+    BranchName, CommitId, PipelineCheck, PipelineId, PipelineRecord, PipelineState, RunId, Scope,
+    TestReport,
 };
 use branchyard_pipelines::{PipelineFilter, PipelineRequest, RetryRequest, job_tests};
 
@@ -40,6 +41,16 @@ pub(super) fn routes() -> Vec<Route> {
             .gives("The pipeline, as it is now.")
             .headers(&[IDEMPOTENCY_KEY])
             .post("/api/repos/{repo}/pipelines", Needs(Scope::BuildRun), start),
+        reads(
+            "checkPipeline",
+            "Say what a pipeline would do, without starting it",
+        )
+        .gives("What would become of each job, or all that is wrong with the file.")
+        .post(
+            "/api/repos/{repo}/pipelines/check",
+            Needs(Scope::RepoRead),
+            check,
+        ),
         reads("listPipelines", "List the pipelines of a repository")
             .gives("A page of them, the latest first.")
             .get("/api/repos/{repo}/pipelines", Needs(Scope::RepoRead), list),
@@ -106,6 +117,14 @@ async fn start(
     let key = idempotency_key(&headers)?;
     let id = pipelines::start(&app, &repo, request, key).await?;
     started(&app, id)
+}
+
+async fn check(
+    app: AuthorizedApp,
+    At(repo): RepoAt,
+    Body(request): Body<PipelineRequest>,
+) -> HttpResult<Json<PipelineCheck>> {
+    Ok(Json(pipelines::check(&app, &repo, &request).await?))
 }
 
 /// A pipeline that there is now, and where it is.

@@ -5,6 +5,7 @@ mod artifacts;
 mod audit;
 mod daemon;
 mod files;
+mod forecast;
 mod groups;
 mod json;
 mod look;

@@ -9,6 +9,7 @@ mod composite;
 mod concurrency;
 mod crash_points;
 mod environment;
+mod forecast;
 mod held;
 mod http;
 mod job_secrets;

@@ -15,6 +15,7 @@ mod moment;
 mod names;
 mod pattern;
 mod pipeline;
+mod pipeline_check;
 mod problem;
 mod readiness;
 mod run;
@@ -43,6 +44,7 @@ pub use pipeline::{
     AnsweredBy, JobRecord, JobState, PipelineRecord, PipelineSource, PipelineState, ReusableJob,
     StepRecord, StepState,
 };
+pub use pipeline_check::{CheckedJob, JobForecast, PipelineCheck, WorkflowProblem};
 pub use problem::{ErrorKind, Problem};
 pub use readiness::Readiness;
 pub use run::{

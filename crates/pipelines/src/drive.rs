@@ -15,10 +15,10 @@ use crate::context::{self, NeededJob};
 use crate::job::{self, HeldJob};
 use crate::live::{LivePipeline, StopHandle, finish, since};
 use crate::pipelines::Pipelines;
-use crate::planned::{invalid, jobs_of, options};
+use crate::planned::{invalid, is_wanted, jobs_of, options, why_unwanted};
 use crate::set_up;
 use branchyard_model::{JobState, PipelineState, Problem};
-use branchyard_workflow::{JobStatus, PlannedJob, check, condition};
+use branchyard_workflow::{JobStatus, PlannedJob, check};
 
 /// How long after an end could not be written it is tried again.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
@@ -215,12 +215,11 @@ impl Driver<'_> {
             None => return false,
         };
         let (direct, status) = needed;
-        match self.is_wanted(job, &direct, status) {
+        let plan = self.live.plan();
+        match is_wanted(&plan.plan, job, (&direct, status)) {
             Ok(true) => {}
             Ok(false) => {
-                let by_needs = job.condition.is_none() || status != JobStatus::Success;
-                let reason = if by_needs { "needs" } else { "when" };
-                let reason = Some(reason.to_owned());
+                let reason = Some(why_unwanted(job, status).to_owned());
                 finish(self.live, &job.id, JobState::Skipped, reason, None);
                 return true;
             }
@@ -286,27 +285,6 @@ impl Driver<'_> {
                 BTreeMap::new()
             }
         }
-    }
-
-    /// Whether the job's `if` holds.
-    fn is_wanted(
-        &self,
-        job: &PlannedJob,
-        needed: &[NeededJob],
-        status: JobStatus,
-    ) -> Result<bool, Problem> {
-        let plan = self.live.plan();
-        let context = context::of_plan(&plan.plan)
-            .with("needs", context::needs(needed))
-            .with_status(status)
-            .eval();
-        condition(job.condition.as_deref(), &context).map_err(|fault| {
-            let detail = format!(
-                "{}: the `if` of the job {}: {fault}",
-                plan.plan.file, job.job
-            );
-            Problem::unprocessable("if", detail)
-        })
     }
 
     /// Puts the rows of a matrix that is made of outputs in the place of the job.

@@ -171,8 +171,12 @@ impl JobRunner<'_> {
                 });
             }
             None => {
-                self.check(&repo).await?;
-                setup = JobSetup::of(self, &repo).await?;
+                // What cannot be run here is refused before anything is taken for it.
+                self.secrets(&repo)?;
+                let runs = &self.pipelines().inner().runs;
+                let tools = uses::check_tools(runs, &repo, self.job()).await;
+                tools.map_err(JobEnd::rejected)?;
+                setup = self.setup(&repo).await?;
                 *attempt = fresh_attempt(&self.live().job(&self.job().id), self.job());
                 // What is not made yet was seen by nobody.
                 let seen = setup.as_ref().map(JobSetup::seen);
@@ -199,7 +203,7 @@ impl JobRunner<'_> {
         self.show_begun(attempt);
         self.prepare(attempt, lease).await?;
         if setup.is_none() {
-            setup = JobSetup::of(self, &repo).await?;
+            setup = self.setup(&repo).await?;
         }
         let end = self
             .run_steps(&repo, attempt, (lease, setup.as_mut()))
@@ -227,7 +231,7 @@ impl JobRunner<'_> {
         let (plan, dirs) = (self.live().plan(), self.dirs());
         dirs.make().map_err(|error| self.unwritten(&error))?;
         let seen = self.seen(repo, lease)?;
-        let secrets = self.secrets(repo).map_err(JobEnd::rejected)?;
+        let secrets = self.secrets(repo)?;
         let facts = JobFacts {
             attempt: self.number(),
             directory: &seen.worktree,
@@ -333,13 +337,17 @@ impl JobRunner<'_> {
         Ok(())
     }
 
-    /// Refuses what cannot be run here, before anything is taken for it.
-    async fn check(&self, repo: &Repo) -> Result<(), JobEnd> {
-        self.secrets(repo).map_err(JobEnd::rejected)?;
-        let runs = &self.pipelines().inner().runs;
-        uses::check_tools(runs, repo, self.job())
-            .await
-            .map_err(JobEnd::rejected)
+    pub(crate) fn secrets(&self, repo: &Repo) -> Result<JobSecrets, JobEnd> {
+        let (record, plan) = (self.live().record(), self.live().plan());
+        let given = JobSecrets::of(self.pipelines(), repo, &record, (&plan, self.job()));
+        given.map_err(JobEnd::rejected)
+    }
+
+    async fn setup(&self, repo: &Arc<Repo>) -> Result<Option<JobSetup>, JobEnd> {
+        let (branch, (commit, _)) = (self.live().look(|it| it.branch.clone()), self.commit());
+        let plan = self.live().plan();
+        let needed = JobSetup::of(self.pipelines(), repo, &plan, (branch, commit));
+        needed.await.map_err(JobEnd::rejected)
     }
 
     async fn reuse_key(
@@ -348,7 +356,7 @@ impl JobRunner<'_> {
         setup: Option<(&str, &str)>,
     ) -> Result<Option<String>, JobEnd> {
         let (record, plan) = (self.live().record(), self.live().plan());
-        let secrets = self.secrets(repo).map_err(JobEnd::rejected)?;
+        let secrets = self.secrets(repo)?;
         let question = ReuseQuestion {
             setup,
             ..question(self, (&record, &plan.plan), &secrets)
@@ -524,5 +532,6 @@ fn question<'a>(
         job: job.job(),
         needs: job.needs(),
         setup: None,
+        artifacts: reuse::artifacts_of(job.pipelines(), record.pipeline_id, (plan, job.job())),
     }
 }

@@ -3,10 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::job_runner::JobRunner;
-use branchyard_model::{ErrorKind, PipelineSource, Problem};
+use crate::disk::FrozenPlan;
+use crate::pipelines::Pipelines;
+use branchyard_model::{ErrorKind, PipelineRecord, PipelineSource, Problem};
 use branchyard_process::Redactor;
 use branchyard_runs::secrets;
+use branchyard_workflow::PlannedJob;
 use branchyard_workspace::repos::Repo;
 
 /// A shorter line of a secret is found in other texts, too.
@@ -57,19 +59,23 @@ impl JobSecrets {
     }
 }
 
-impl JobRunner<'_> {
-    /// What the job is given, or why it is not.
-    pub(crate) fn secrets(&self, repo: &Repo) -> Result<JobSecrets, Problem> {
-        let names = &self.job().secrets;
+impl JobSecrets {
+    /// What a job is given, or why it is not.
+    pub(crate) fn of(
+        pipelines: &Pipelines,
+        repo: &Repo,
+        record: &PipelineRecord,
+        (plan, job): (&FrozenPlan, &PlannedJob),
+    ) -> Result<Self, Problem> {
+        let names = &job.secrets;
         let Some(first) = names.first() else {
-            return Ok(JobSecrets::default());
+            return Ok(Self::default());
         };
         if first == "GITHUB_TOKEN" {
             let detail = "the job names the secret GITHUB_TOKEN, and there is no such token here";
             return Err(secrets::secret_refused(detail.to_owned())
                 .help("leave it out, or name a secret of the operator's"));
         }
-        let (plan, record) = (self.live().plan(), self.live().record());
         if !plan.is_remote_tip {
             let what = match record.source {
                 PipelineSource::Workspace => "what is in a workspace",
@@ -85,9 +91,9 @@ impl JobRunner<'_> {
         }
         let file = plan.plan.file.rsplit('/').next().unwrap_or_default();
         let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
-        let called = format!("{stem}/{}", self.job().job);
-        let runs = &self.pipelines().inner().runs;
+        let called = format!("{stem}/{}", job.job);
+        let runs = &pipelines.inner().runs;
         let given = secrets::for_job(runs, (repo.name(), &record.branch), &called, names);
-        given.map(JobSecrets)
+        given.map(Self)
     }
 }

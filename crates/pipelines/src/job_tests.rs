@@ -77,7 +77,9 @@ impl JobRunner<'_> {
         let (record, env) = (self.live().record(), attempt.env.clone());
         let tracked = tracked(repo, &self.commit().0, globs.clone()).await?;
         let runs = &self.pipelines().inner().runs;
-        let secrets = self.secrets(repo).map_err(|problem| problem.detail)?;
+        let secrets = self
+            .secrets(repo)
+            .map_err(|end| end.reason.unwrap_or_default())?;
         let hidden = (&env, secrets.values());
         let redactor = step::step_redactor(runs, repo, hidden, &self.dirs().masks());
         let redactor = redactor.map_err(|error| error.to_string())?;

@@ -1,9 +1,12 @@
 //! What a plan means for the record of its pipeline, and what is told of a file that makes none.
 
-use crate::context;
+use crate::context::{self, NeededJob};
 use crate::disk::FrozenPlan;
 use branchyard_model::{ErrorKind, JobRecord, JobState, Problem, StepRecord};
-use branchyard_workflow::{Planned, PlannedJob, StepAction, WorkflowFault, WorkflowOptions};
+use branchyard_workflow::{
+    JobStatus, Planned, PlannedJob, StepAction, WorkflowFault, WorkflowOptions, WorkflowPlan,
+    condition,
+};
 use branchyard_workspace::repos::Repo;
 
 /// So many problems of a file are told; `branchyard pipeline check` tells all of them.
@@ -92,5 +95,29 @@ pub(crate) fn job_record(job: &PlannedJob) -> JobRecord {
         reason: job.skipped.map(|_| "runs_on".to_owned()),
         steps: steps.collect(),
         ..JobRecord::default()
+    }
+}
+
+/// Whether the job's `if` holds.
+pub(crate) fn is_wanted(
+    plan: &WorkflowPlan,
+    job: &PlannedJob,
+    (needed, status): (&[NeededJob], JobStatus),
+) -> Result<bool, Problem> {
+    let context = context::of_plan(plan)
+        .with("needs", context::needs(needed))
+        .with_status(status)
+        .eval();
+    condition(job.condition.as_deref(), &context).map_err(|fault| {
+        let detail = format!("{}: the `if` of the job {}: {fault}", plan.file, job.job);
+        Problem::unprocessable("if", detail)
+    })
+}
+
+/// Why a job is skipped whose `if` does not hold.
+pub(crate) fn why_unwanted(job: &PlannedJob, status: JobStatus) -> &'static str {
+    match job.condition.is_none() || status != JobStatus::Success {
+        true => "needs",
+        false => "when",
     }
 }

@@ -48,7 +48,7 @@ struct JobFacts<'a> {
     secrets: &'a BTreeMap<String, String>,
     needs: &'a ExprValue,
     /// The name and digest of each artifact of the jobs that it needs by any way.
-    artifacts: Vec<(String, String)>,
+    artifacts: &'a [(String, String)],
     files: String,
     /// The set-up, and what stands for the outputs that are found.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,6 +63,8 @@ pub(crate) struct ReuseQuestion<'a> {
     pub(crate) secrets: &'a JobSecrets,
     pub(crate) needs: &'a ExprValue,
     pub(crate) setup: Option<(&'a str, &'a str)>,
+    /// The name and digest of each artifact of the jobs that it needs by any way.
+    pub(crate) artifacts: Vec<(String, String)>,
 }
 
 /// Whether the job may be answered at all, and may answer.
@@ -85,7 +87,7 @@ fn uses(job: &PlannedJob, wanted: &BuiltIn) -> bool {
 }
 
 /// The jobs that this one needs by any way, as the file calls them.
-fn all_needed<'p>(plan: &'p WorkflowPlan, job: &'p PlannedJob) -> BTreeSet<&'p str> {
+pub(crate) fn all_needed<'p>(plan: &'p WorkflowPlan, job: &'p PlannedJob) -> BTreeSet<&'p str> {
     let mut needed = BTreeSet::new();
     let mut left: Vec<&str> = job.needs.iter().map(String::as_str).collect();
     while let Some(key) = left.pop() {
@@ -138,7 +140,7 @@ pub(crate) async fn key(
         github,
         secrets: question.secrets.all(),
         needs: question.needs,
-        artifacts: artifacts_of(pipelines, question),
+        artifacts: &question.artifacts,
         files: files(repo, question).await?,
         setup: question.setup,
     };
@@ -146,18 +148,28 @@ pub(crate) async fn key(
     Ok(Some(digest))
 }
 
-fn artifacts_of(pipelines: &Pipelines, question: &ReuseQuestion<'_>) -> Vec<(String, String)> {
-    let owner = SetOwner::Pipeline(question.record.pipeline_id);
-    let sets = pipelines.inner().artifacts.sets(&owner).unwrap_or_default();
-    let needs = all_needed(question.plan, question.job);
-    let needed = |job: &str| {
-        let mut jobs = question.plan.jobs.iter();
-        let planned = jobs.find(|planned| planned.id == job);
-        planned.is_some_and(|planned| needs.contains(planned.job.as_str()))
-    };
-    let sets = sets
-        .into_iter()
-        .filter(|set| set.job.as_deref().is_some_and(needed));
+/// The artifacts of the jobs that this one needs by any way, as the pipeline has them.
+pub(crate) fn artifacts_of(
+    pipelines: &Pipelines,
+    id: PipelineId,
+    (plan, job): (&WorkflowPlan, &PlannedJob),
+) -> Vec<(String, String)> {
+    let needs = all_needed(plan, job);
+    let mut needed = plan.jobs.iter();
+    let needed = needed.by_ref().filter(|it| needs.contains(it.job.as_str()));
+    let needed: Vec<_> = needed.map(|it| it.id.as_str()).collect();
+    artifacts_by(pipelines, id, &needed)
+}
+
+/// The artifacts that these jobs of a pipeline made, sorted.
+pub(crate) fn artifacts_by(
+    pipelines: &Pipelines,
+    id: PipelineId,
+    jobs: &[&str],
+) -> Vec<(String, String)> {
+    let sets = pipelines.inner().artifacts.sets(&SetOwner::Pipeline(id));
+    let sets = sets.unwrap_or_default().into_iter();
+    let sets = sets.filter(|set| set.job.as_deref().is_some_and(|job| jobs.contains(&job)));
     let mut found: Vec<_> = sets.map(|set| (set.name, set.digest)).collect();
     found.sort();
     found
@@ -205,10 +217,56 @@ pub(crate) fn answer(
     key: &str,
     trust: ReuseTrust,
 ) -> Option<(AnsweredBy, JobRecord, Attempt)> {
-    let of = (question.record, question.job.id.as_str());
-    let candidates = pipelines.inner().reusable.candidates(key, of, trust);
-    let mut candidates = candidates.into_iter();
+    let mut candidates = candidates(pipelines, question, key, trust).into_iter();
     candidates.find_map(|place| take_over(pipelines, place, question.record.pipeline_id))
+}
+
+/// As [`answer`], and takes nothing over. Blocks.
+pub(crate) fn would_answer(
+    pipelines: &Pipelines,
+    question: &ReuseQuestion<'_>,
+    key: &str,
+    trust: ReuseTrust,
+) -> Option<(AnsweredBy, Attempt)> {
+    let mut candidates = candidates(pipelines, question, key, trust).into_iter();
+    candidates.find_map(|(from, job)| {
+        let (answered, _, earlier) = earlier(pipelines, from, job)?;
+        let made = artifacts_by(pipelines, from, &[&answered.job]);
+        let is_there = |name: &String| made.iter().any(|(known, _)| known == name);
+        earlier
+            .artifacts
+            .iter()
+            .all(is_there)
+            .then_some((answered, earlier))
+    })
+}
+
+fn candidates(
+    pipelines: &Pipelines,
+    question: &ReuseQuestion<'_>,
+    key: &str,
+    trust: ReuseTrust,
+) -> Vec<(PipelineId, String)> {
+    let of = (question.record, question.job.id.as_str());
+    pipelines.inner().reusable.candidates(key, of, trust)
+}
+
+/// What a job of an earlier pipeline has made, as far as that is on disk.
+fn earlier(
+    pipelines: &Pipelines,
+    from: PipelineId,
+    job: String,
+) -> Option<(AnsweredBy, JobRecord, Attempt)> {
+    let record = pipelines.record(from).ok()?;
+    let found = record.jobs.iter().find(|other| other.job == job)?.clone();
+    let disk = &pipelines.inner().disk;
+    let attempt = disk.attempt(from, &job, found.attempt).ok()??;
+    let answered = AnsweredBy {
+        pipeline: from,
+        job,
+        commit: record.commit.clone(),
+    };
+    Some((answered, found, attempt))
 }
 
 /// None if anything of what it made is gone.
@@ -218,9 +276,7 @@ fn take_over(
     to: PipelineId,
 ) -> Option<(AnsweredBy, JobRecord, Attempt)> {
     let inner = pipelines.inner();
-    let record = pipelines.record(from).ok()?;
-    let found = record.jobs.iter().find(|other| other.job == job)?;
-    let earlier = inner.disk.attempt(from, &job, found.attempt).ok()??;
+    let (answered, found, earlier) = earlier(pipelines, from, job)?;
     let (owner, to) = (SetOwner::Pipeline(from), SetOwner::Pipeline(to));
     for name in &earlier.artifacts {
         let linked = inner
@@ -232,11 +288,6 @@ fn take_over(
             )
             .ok()?;
     }
-    let answered = AnsweredBy {
-        pipeline: from,
-        job,
-        commit: record.commit.clone(),
-    };
     let attempt = Attempt {
         steps: earlier.steps,
         outputs: earlier.outputs,
@@ -244,5 +295,5 @@ fn take_over(
         warnings: earlier.warnings,
         ..Attempt::default()
     };
-    Some((answered, found.clone(), attempt))
+    Some((answered, found, attempt))
 }

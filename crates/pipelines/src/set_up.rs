@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
-use crate::disk::SetupProgress;
+use crate::disk::{FrozenPlan, SetupProgress};
 use crate::job_end::JobEnd;
 use crate::job_runner::JobRunner;
+use crate::pipelines::Pipelines;
 use crate::source::with_store;
 use branchyard_config::Setup;
 use branchyard_git::{CommitTree, object_id};
-use branchyard_model::{CommitId, Problem, Warning};
+use branchyard_model::{BranchName, CommitId, Problem, Warning};
 use branchyard_runs::setup::{SetupTurn, key_of_job, turn_of_job};
 use branchyard_workflow::{Planned, PlannedJob, PlannedStep, StepAction};
 use branchyard_workspace::repos::Repo;
@@ -72,8 +73,12 @@ pub(crate) fn put_first(setup: Option<&Setup>, jobs: &mut [PlannedJob]) {
 
 impl JobSetup {
     /// What the job needs; none where nothing is declared.
-    pub(crate) async fn of(job: &JobRunner<'_>, repo: &Arc<Repo>) -> Result<Option<Self>, JobEnd> {
-        let (plan, (commit, _)) = (job.live().plan(), job.commit());
+    pub(crate) async fn of(
+        pipelines: &Pipelines,
+        repo: &Arc<Repo>,
+        plan: &FrozenPlan,
+        (branch, commit): (BranchName, CommitId),
+    ) -> Result<Option<Self>, Problem> {
         let Some(setup) = plan.setup.clone() else {
             return Ok(None);
         };
@@ -82,22 +87,20 @@ impl JobSetup {
             let tree = CommitTree::of(store, object_id(&at)?)?;
             setup::digest_at(&tree, &asked).map_err(|error| error.problem())
         });
-        let runs = &job.pipelines().inner().runs;
-        let inputs = inputs.await.map_err(JobEnd::rejected)?;
-        let key = key_of_job(runs, repo, &setup, &inputs).await;
-        let key = key.map_err(JobEnd::rejected)?;
+        let runs = &pipelines.inner().runs;
+        let key = key_of_job(runs, repo, &setup, &inputs.await?).await?;
         let mut own = Self {
             wanted: WantedSetup {
                 key,
                 setup,
-                branch: job.live().look(|record| record.branch.clone()),
+                branch,
                 commit,
                 is_protected: plan.is_protected,
             },
             kept: None,
             turn: None,
         };
-        own.look(job, repo).await?;
+        own.look(pipelines, repo).await?;
         Ok(Some(own))
     }
 
@@ -111,10 +114,10 @@ impl JobSetup {
         Some((&self.wanted.key, progress.id.as_deref()?))
     }
 
-    async fn look(&mut self, job: &JobRunner<'_>, repo: &Arc<Repo>) -> Result<(), JobEnd> {
-        let scratch = job.pipelines().inner().workspaces.scratch();
+    async fn look(&mut self, pipelines: &Pipelines, repo: &Arc<Repo>) -> Result<(), Problem> {
+        let scratch = pipelines.inner().workspaces.scratch();
         let kept = scratch.kept_setup(repo, &self.wanted).await;
-        self.kept = kept.map_err(|error| JobEnd::rejected(error.problem()))?;
+        self.kept = kept.map_err(|error| error.problem())?;
         Ok(())
     }
 
@@ -132,7 +135,8 @@ impl JobSetup {
         });
         let turn = turn_of_job(&job.pipelines().inner().runs, &self.wanted.key);
         let turn = job.unless_stopped(turn).await?;
-        self.look(job, repo).await?;
+        let looked = self.look(job.pipelines(), repo).await;
+        looked.map_err(JobEnd::rejected)?;
         self.turn = Some(turn).filter(|_| self.kept.is_none());
         Ok(())
     }

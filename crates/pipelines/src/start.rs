@@ -27,7 +27,7 @@ use branchyard_model::{
 };
 use branchyard_runs::idempotency::{self, NewKey, PipelineKey};
 use branchyard_runs::{Viewers, step};
-use branchyard_workflow::{EventKind, PlanFacts, Workflow, WorkflowEvent};
+use branchyard_workflow::{EventKind, PlanFacts, Workflow, WorkflowEvent, WorkflowFault};
 use branchyard_workspace::repos::Repo;
 
 impl Pipelines {
@@ -44,6 +44,8 @@ impl Pipelines {
             Some(PipelineKey::New(key)) => Some(key),
             None => None,
         };
+        principal.require(Scope::BuildRun)?;
+        self.check_draining()?;
         let planned = self.plan(repo, &request, principal).await?;
         self.begin(planned, principal, new_key)
     }
@@ -78,14 +80,13 @@ impl Pipelines {
         repo: &RepoName,
         request: &PipelineRequest,
         principal: &Principal,
-    ) -> Result<PlannedPipeline, Problem> {
-        principal.require(Scope::BuildRun)?;
-        self.check_draining()?;
+    ) -> Result<PlannedPipeline, Unplanned> {
         let of_workspace = request.source == PipelineSource::Workspace;
         if of_workspace && request.commit.is_some() {
             let detail = "what is in a workspace is no commit yet";
             return Err(Problem::unprocessable("commit", detail)
-                .help("leave out `commit`, or have `source` be commit"));
+                .help("leave out `commit`, or have `source` be commit")
+                .into());
         }
         let repo = self.inner().repos.get(repo)?;
         step::check_steps(&self.inner().runs, &repo)?;
@@ -99,7 +100,7 @@ impl Pipelines {
         let (is_on_remote, is_remote_tip) = (at.is_on_remote, at.is_remote_tip);
         let file = source::workflow_text(&repo, &at.commit, request.file.as_deref()).await?;
         let checked = source::check_workflow(&repo, &at.commit, &file, options(&repo)).await?;
-        let workflow = checked.map_err(|faults| invalid(&faults))?;
+        let workflow = checked.map_err(Unplanned::Invalid)?;
         let event = event(&workflow, request, &at)?;
         let facts = PlanFacts {
             repository: repo.name().to_string(),
@@ -109,9 +110,8 @@ impl Pipelines {
             run_number: self.number(repo.name(), &file.path),
             vars: vars(&repo),
         };
-        let plan = workflow
-            .plan(&event, &facts)
-            .map_err(|faults| invalid(&faults))?;
+        let plan = workflow.plan(&event, &facts);
+        let plan = plan.map_err(Unplanned::Invalid)?;
         let mut plan = plan.ok_or_else(|| nothing_to_do(&file.path, event.kind))?;
         let setup = set_up::declared(&repo, &at.commit).await?;
         set_up::put_first(setup.as_ref(), &mut plan.jobs);
@@ -231,6 +231,29 @@ impl Pipelines {
     }
 }
 
+/// Why a request starts nothing.
+#[derive(Debug)]
+pub(crate) enum Unplanned {
+    /// All that is wrong with its file.
+    Invalid(Vec<WorkflowFault>),
+    Refused(Problem),
+}
+
+impl From<Problem> for Unplanned {
+    fn from(problem: Problem) -> Self {
+        Self::Refused(problem)
+    }
+}
+
+impl From<Unplanned> for Problem {
+    fn from(unplanned: Unplanned) -> Self {
+        match unplanned {
+            Unplanned::Invalid(faults) => invalid(&faults),
+            Unplanned::Refused(problem) => problem,
+        }
+    }
+}
+
 /// A pipeline that is about to begin.
 #[derive(Debug)]
 pub(crate) struct PlannedPipeline {
@@ -288,7 +311,7 @@ fn nothing_to_do(file: &str, event: EventKind) -> Problem {
     Problem::unprocessable("event", detail).help("name an event that is in `on` of the file")
 }
 
-fn record(
+pub(crate) fn record(
     planned: &PlannedPipeline,
     principal: &Principal,
     idempotency: Option<Idempotency>,

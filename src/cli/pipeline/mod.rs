@@ -4,6 +4,7 @@ pub(super) mod check;
 
 mod cancel;
 mod follow;
+mod forecast;
 mod jobs_viewer;
 mod list;
 mod live_jobs;

@@ -2,8 +2,8 @@
 
 use clap::ValueEnum;
 
-use super::event_kind;
 use super::follow::{PipelineWatch, watch_attempt};
+use super::{event_kind, forecast};
 use crate::cli::Context;
 use crate::cli::client::{Start, repo_path};
 use crate::cli::exit::Failure;
@@ -27,6 +27,7 @@ Examples:
   branchyard pipeline run app main
   branchyard pipeline run app feature/login release.yml --input level=full --input dry=true
   branchyard pipeline run app main --output            and what the steps print, after the name of their job
+  branchyard pipeline run app main --check             what it would do, and what earlier jobs answer
   branchyard pipeline run app main --event push        as if the commit had just been pushed
   branchyard pipeline follow \"$(branchyard pipeline run app main --detach)\"")]
 pub(crate) struct Args {
@@ -52,6 +53,9 @@ pub(crate) struct Args {
     /// A name for this request: sent again with the same one, it finds the same pipeline
     #[arg(long, value_name = "KEY")]
     idempotency_key: Option<String>,
+    /// Only say what it would do: which jobs would be run and which earlier ones would answer, or what is wrong with the file
+    #[arg(long, conflicts_with_all = ["output", "idempotency_key", "detach"])]
+    check: bool,
     /// Print the pipeline's id and leave; the pipeline goes on without us
     #[arg(long)]
     detach: bool,
@@ -66,12 +70,17 @@ enum SourceArg {
 }
 
 pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
+    if args.check {
+        return forecast::tell(context, &args.at.repo, &args.request()).await;
+    }
     let watched = match args.detach {
         true => None,
         // From here on Ctrl-C cancels, also before the daemon has answered.
         false => Some(PipelineWatch::new(context, Role::Initiator, args.output)?),
     };
-    let answer = context.client.start_detached(&args.request()).await?;
+    let path = repo_path(&args.at.repo, "/pipelines");
+    let start = Start::new(path, &args.request(), args.idempotency_key.as_ref());
+    let answer = context.client.start_detached(&start).await?;
     match watched {
         None => context.show(&answer, |started: PipelineRecord| {
             warn(context, &started);
@@ -86,9 +95,9 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
 }
 
 impl Args {
-    fn request(&self) -> Start {
+    fn request(&self) -> PipelineRequest {
         let inputs = self.inputs.iter().cloned();
-        let body = PipelineRequest {
+        PipelineRequest {
             branch: Some(self.at.branch.clone()),
             commit: self.commit.clone(),
             file: self.file.clone(),
@@ -100,9 +109,7 @@ impl Args {
                 SourceArg::Commit => PipelineSource::Commit,
                 SourceArg::Workspace => PipelineSource::Workspace,
             },
-        };
-        let path = repo_path(&self.at.repo, "/pipelines");
-        Start::new(path, &body, self.idempotency_key.as_ref())
+        }
     }
 }
 

@@ -12,9 +12,10 @@ use crate::mcp::tool::{Tool, ToolEntry};
 use branchyard_config::Toolset;
 use branchyard_git::verbs::Effect;
 use branchyard_model::{
-    BranchName, CommitId, PipelineId, PipelineRecord, PipelineState, Problem, RepoName, Scope,
+    BranchName, CommitId, PipelineCheck, PipelineId, PipelineRecord, PipelineState, Problem,
+    RepoName, Scope, WorkflowProblem,
 };
-use branchyard_pipelines::PipelineFilter;
+use branchyard_pipelines::{PipelineFilter, PipelineRequest};
 
 /// Pipelines on one page, where they fit.
 const PAGE: usize = 50;
@@ -23,8 +24,8 @@ pub(super) fn tool() -> Tool {
     let entry = ToolEntry {
         name: "pipelines",
         title: "List or show pipelines",
-        description: "Lists the pipelines of a repo, newest first; or shows one, with its jobs, their steps and what failed. \
-                      `run_log` reads the log of a step by its run_id.",
+        description: "Lists the pipelines of a repo, newest first; shows one, with its jobs, their steps and what failed; or with \
+                      `check` says what pipeline_run would do. `run_log` reads the log of a step by its run_id.",
         set: Toolset::Pipelines,
         right: Scope::RepoRead,
         effect: Effect::READS,
@@ -49,9 +50,13 @@ struct PipelinesArgs {
     file: Option<String>,
     /// An answer's next_cursor.
     cursor: Option<String>,
+    /// Say which jobs a pipeline of `branch` (and `commit`, `file`) would run, which earlier jobs would answer, and all that is
+    /// wrong with the file.
+    #[serde(default)]
+    check: bool,
 }
 
-/// What the schema tells of both answers: a list, or a pipeline as `pipeline_run` answers it.
+/// What the schema tells of the answers: a list, a pipeline as `pipeline_run` answers it, or what one would do.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "for its schema alone")]
 struct ListedOrShown<'a> {
@@ -61,6 +66,10 @@ struct ListedOrShown<'a> {
     pipeline_id: Option<PipelineId>,
     state: Option<String>,
     ended: Option<bool>,
+    /// Of `check`: whether there would be a pipeline, what is wrong if not, and what would become of each job.
+    valid: Option<bool>,
+    problems: Option<Vec<WorkflowProblem>>,
+    jobs: Option<Vec<serde_json::Value>>,
     truncated: bool,
     next_cursor: Option<String>,
     next: Option<String>,
@@ -91,6 +100,7 @@ struct ListedPipeline<'a> {
 
 async fn list_or_show(call: Call, asked: PipelinesArgs) -> Result<Reply, Problem> {
     match asked.pipeline_id {
+        _ if asked.check => check(&call, asked).await,
         Some(id) => {
             let record = pipelines::get(call.app(), id)?;
             pipeline_outcome::of(&call, &record, (true, asked.cursor.as_deref())).await
@@ -99,12 +109,57 @@ async fn list_or_show(call: Call, asked: PipelinesArgs) -> Result<Reply, Problem
     }
 }
 
-async fn list(call: &Call, asked: PipelinesArgs) -> Result<Reply, Problem> {
-    let repo = asked.repo.or_else(|| call.scope().repo().cloned());
-    let repo = repo.ok_or_else(|| {
-        Problem::unprocessable("repo", "a list is of one repo, and none is named")
+fn repo(call: &Call, asked: &PipelinesArgs) -> Result<RepoName, Problem> {
+    let repo = asked.repo.clone().or_else(|| call.scope().repo().cloned());
+    repo.ok_or_else(|| {
+        Problem::unprocessable("repo", "no repo is named")
             .help("name the repo, or one pipeline by pipeline_id")
-    })?;
+    })
+}
+
+#[derive(Debug, Serialize)]
+struct Checked<'a> {
+    #[serde(flatten)]
+    check: &'a PipelineCheck,
+    truncated: bool,
+}
+
+async fn check(call: &Call, asked: PipelinesArgs) -> Result<Reply, Problem> {
+    let repo = repo(call, &asked)?;
+    let request = PipelineRequest {
+        branch: asked.branch,
+        commit: asked.commit,
+        file: asked.file,
+        ..PipelineRequest::default()
+    };
+    let checking = pipelines::check(call.app(), &repo, &request);
+    let whole = call.in_time(checking).await?;
+    let (jobs, problems) = (whole.jobs.len(), whole.problems.len());
+    fitted_items(jobs + problems, |count| {
+        let mut check = whole.clone();
+        check.problems.truncate(count);
+        check.jobs.truncate(count.saturating_sub(problems));
+        let wrong = check.problems.iter().map(|problem| {
+            let (file, line, column) = (&problem.file, problem.line, problem.column);
+            format!(
+                "{file}:{line}:{column}: {} ({})\n",
+                problem.message, problem.code
+            )
+        });
+        let would = check.jobs.iter().map(|job| {
+            let why = job.reason.as_deref().map(|why| format!(": {why}"));
+            let why = why.unwrap_or_default();
+            format!("{} would {}{why}\n", job.name, job.would.as_str())
+        });
+        let text: String = wrong.chain(would).collect();
+        let truncated = count < jobs + problems;
+        let check = &check;
+        call.reply(&Checked { check, truncated }, text)
+    })
+}
+
+async fn list(call: &Call, asked: PipelinesArgs) -> Result<Reply, Problem> {
+    let repo = repo(call, &asked)?;
     let before = asked.cursor.as_deref().map(PipelineId::parse).transpose();
     let filter = PipelineFilter {
         branch: asked.branch,
