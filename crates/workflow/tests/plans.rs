@@ -369,6 +369,15 @@ fn too_large_a_matrix_is_refused() {
     let faults = try_plan(&text, &push("refs/heads/main")).unwrap_err();
     assert_eq!((faults[0].line, faults[0].column), (3, 3));
     assert!(faults[0].message.contains("more than 256 rows"));
+    let few = one_job(&format!(
+        "runs-on: linux\nstrategy: {{matrix: {{a: [{values}], b: [{values}], exclude: [{{a: 0}}, {{b: 0}}]}}}}\nsteps: [{{run: x}}]"
+    ));
+    assert_eq!(plan(&few, &push("refs/heads/main")).jobs.len(), 256);
+    let many = one_job(&format!(
+        "runs-on: linux\nstrategy: {{matrix: {{a: [{values}], b: [{values}], c: [{values}], exclude: [{{a: 0}}]}}}}\nsteps: [{{run: x}}]"
+    ));
+    let faults = try_plan(&many, &push("refs/heads/main")).unwrap_err();
+    assert!(faults[0].message.contains("more than 4096 combinations"));
     for (matrix, found) in [
         ("{a: [1], exclude: [{a: 1}]}", "all are excluded"),
         (

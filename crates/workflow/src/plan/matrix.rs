@@ -6,10 +6,10 @@ use crate::read::{AxisModel, MatrixModel, TextAt};
 use crate::yaml::{YamlKind, YamlNode};
 
 use super::resolve::Resolver;
-use super::rows::{Row, expanded};
+use super::rows::{MAX_ROWS, Row, expanded};
 
-/// More rows than this are not even made.
-const MAX_ROWS: usize = 256;
+/// More combinations than this are not even looked at.
+const MAX_PRODUCT: usize = 4096;
 
 /// The rows, or none where something is wrong, which is reported.
 pub(super) fn rows(
@@ -37,11 +37,13 @@ pub(super) fn rows(
     let size = axes
         .iter()
         .try_fold(1usize, |size, (_, values)| size.checked_mul(values.len()));
-    if size.is_none_or(|size| size > MAX_ROWS) || include.len() > MAX_ROWS {
-        faults.invalid(
-            at,
-            format!("the matrix has more than {MAX_ROWS} rows; give it fewer values"),
+    let is_long = |table: &[Row]| table.len() > MAX_PRODUCT;
+    if size.is_none_or(|size| size > MAX_PRODUCT) || is_long(&include) || is_long(&exclude) {
+        let message = format!(
+            "the matrix has more than {MAX_PRODUCT} combinations before `exclude`, or as many entries of \
+             `include` or `exclude`; give it fewer values"
         );
+        faults.invalid(at, message);
         return None;
     }
     if let Some((name, _)) = axes.iter().find(|(_, values)| values.is_empty()) {
@@ -49,7 +51,13 @@ pub(super) fn rows(
         return None;
     }
     check_excluded(faults, &axes, &exclude, at)?;
-    let rows = expanded(&axes, &include, &exclude);
+    let Some(rows) = expanded(&axes, &include, &exclude) else {
+        let message = format!(
+            "the matrix has more than {MAX_ROWS} rows; give it fewer values, or exclude some"
+        );
+        faults.invalid(at, message);
+        return None;
+    };
     if rows.is_empty() {
         faults.invalid(at, "the matrix has no rows: all are excluded");
         return None;

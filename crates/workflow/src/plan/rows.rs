@@ -2,37 +2,21 @@
 
 use crate::expression::{ExprValue, to_text};
 
-/// As GitHub has it.
+/// As GitHub has it, which counts the rows that `exclude` and `include` leave.
+pub(super) const MAX_ROWS: usize = 256;
 const MAX_NAME: usize = 100;
 
 /// Values with their names, in order.
 pub(super) type Row = Vec<(String, ExprValue)>;
 
-/// All rows: those of the axes but the excluded ones, extended by what is included, and then the rest of that.
+/// All rows: those of the axes but the excluded ones, extended by what is included, and then the rest of that. None if there
+/// are more than a matrix may have.
 pub(super) fn expanded(
     axes: &[(String, Vec<ExprValue>)],
     include: &[Row],
     exclude: &[Row],
-) -> Vec<Row> {
-    // Without axes the product has one empty row, which is no row of the matrix.
-    let mut rows: Vec<Row> = if axes.is_empty() {
-        Vec::new()
-    } else {
-        vec![Vec::new()]
-    };
-    for (name, values) in axes {
-        let longer = |row: &Row| -> Vec<Row> {
-            let with = |value: &ExprValue| {
-                row.iter()
-                    .cloned()
-                    .chain([(name.clone(), value.clone())])
-                    .collect()
-            };
-            values.iter().map(with).collect()
-        };
-        rows = rows.iter().flat_map(longer).collect();
-    }
-    rows.retain(|row| !exclude.iter().any(|excluded| has_all(row, excluded)));
+) -> Option<Vec<Row>> {
+    let mut rows = kept(axes, exclude)?;
     let originals = rows.clone();
     for included in include {
         let is_axis = |name: &str| axes.iter().any(|(axis, _)| axis == name);
@@ -55,8 +39,51 @@ pub(super) fn expanded(
         if is_new {
             rows.push(included.clone());
         }
+        if rows.len() > MAX_ROWS {
+            return None;
+        }
     }
-    rows
+    Some(rows)
+}
+
+/// The combinations of the axes that no `exclude` leaves out. Only these are copied: each value may be large.
+fn kept(axes: &[(String, Vec<ExprValue>)], exclude: &[Row]) -> Option<Vec<Row>> {
+    // Without axes the product has one empty row, which is no row of the matrix.
+    let product: usize = match axes {
+        [] => 0,
+        _ => axes.iter().map(|(_, values)| values.len()).product(),
+    };
+    let combinations = (0..product).map(|number| {
+        let mut left = number;
+        // The last axis varies fastest.
+        let mut row: Vec<_> = axes
+            .iter()
+            .rev()
+            .map(|(name, values)| {
+                let value = &values[left % values.len()];
+                left /= values.len();
+                (name, value)
+            })
+            .collect();
+        row.reverse();
+        row
+    });
+    let is_in = |row: &[(&String, &ExprValue)], excluded: &Row| {
+        let mut wanted = excluded.iter();
+        wanted.all(|(name, value)| row.contains(&(name, value)))
+    };
+    let mut rows = Vec::new();
+    for row in combinations.filter(|row| !exclude.iter().any(|excluded| is_in(row, excluded))) {
+        if rows.len() == MAX_ROWS {
+            return None;
+        }
+        let row = row.into_iter();
+        rows.push(
+            row.map(|(name, value)| (name.clone(), value.clone()))
+                .collect(),
+        );
+    }
+    Some(rows)
 }
 
 fn has_all(row: &Row, wanted: &Row) -> bool {
@@ -111,7 +138,7 @@ mod tests {
             .iter()
             .map(|(name, values)| ((*name).to_owned(), texts(values)))
             .collect();
-        let rows = expanded(&axes, &table(include), &table(exclude));
+        let rows = expanded(&axes, &table(include), &table(exclude)).unwrap();
         rows.iter()
             .map(|row| {
                 row.iter()
@@ -159,6 +186,21 @@ mod tests {
             ]
         );
         assert_eq!(shown(&[], r#"[{"a":"1"},{"a":"2"}]"#, "[]"), ["a=1", "a=2"]);
+    }
+
+    #[test]
+    fn only_the_rows_that_are_left_are_counted() {
+        let numbers = |most: u32| (0..most).map(|n| ExprValue::Number(n.into())).collect();
+        let axes: [(String, Vec<_>); 2] =
+            [("a".to_owned(), numbers(17)), ("b".to_owned(), numbers(16))];
+        let count = |include: &str, exclude: &str| {
+            expanded(&axes, &table(include), &table(exclude)).map(|rows| rows.len())
+        };
+        assert_eq!(count("[]", "[]"), None);
+        assert_eq!(count("[]", r#"[{"a":3}]"#), Some(256));
+        assert_eq!(count(r#"[{"a":17}]"#, r#"[{"a":3}]"#), None);
+        assert_eq!(count(r#"[{"a":17}]"#, r#"[{"a":3},{"b":0}]"#), Some(241));
+        assert_eq!(count(r#"[{"a":4,"c":1}]"#, r#"[{"a":3}]"#), Some(256));
     }
 
     #[test]
