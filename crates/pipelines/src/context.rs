@@ -6,8 +6,8 @@ use std::path::Path;
 use crate::disk::StepProgress;
 use branchyard_model::{JobState, StepState};
 use branchyard_workflow::{
-    EvalContext, ExprFault, ExprObject, ExprValue, JobStatus, Planned, PlannedJob, WorkflowPlan,
-    render,
+    ALL_VARIABLES, EvalContext, ExprFault, ExprObject, ExprValue, JobStatus, Planned, PlannedJob,
+    WorkflowPlan, render, render_variables,
 };
 
 /// How many characters of a name or a reason are shown.
@@ -260,11 +260,16 @@ pub(crate) fn extend_env(
     planned: &BTreeMap<String, Planned<String>>,
     context: &EvalContext<'_>,
 ) -> Result<(), ExprFault> {
-    let added: Result<Vec<_>, _> = planned
-        .iter()
-        .map(|(name, value)| Ok((name.clone(), text(value, context)?)))
-        .collect();
-    env.extend(added?);
+    let mut added = Vec::new();
+    for (name, value) in planned {
+        match (name.as_str(), value) {
+            (ALL_VARIABLES, Planned::Template(text)) => {
+                added.extend(render_variables(text, context)?);
+            }
+            _ => added.push((name.clone(), text(value, context)?)),
+        }
+    }
+    env.extend(added);
     Ok(())
 }
 
@@ -335,6 +340,32 @@ mod tests {
         assert_eq!(
             found,
             r#"{"a":{"result":"success","outputs":{"o":"1"}},"b":{"result":"failure","outputs":{"o":"x"}}}"#
+        );
+    }
+
+    #[test]
+    fn one_expression_makes_variables_of_a_step() {
+        let context =
+            EvalContext::new().with("env", ExprValue::object([("A", ExprValue::text("1"))]));
+        let made = |template: &str| {
+            let template = Planned::Template(template.to_owned());
+            let mut env = BTreeMap::from([("A".to_owned(), "1".to_owned())]);
+            extend_env(
+                &mut env,
+                &BTreeMap::from([(ALL_VARIABLES.to_owned(), template)]),
+                &context,
+            )
+            .map(|()| env)
+        };
+        let env = made(r#"${{ fromJSON(format('{{"B":"{0}2"}}', env.A)) }}"#).unwrap();
+        let expected =
+            [("A", "1"), ("B", "12")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(env, BTreeMap::from(expected));
+        assert!(
+            made("${{ env.A }}")
+                .unwrap_err()
+                .message
+                .contains("makes a text")
         );
     }
 

@@ -14,8 +14,8 @@ mod yaml;
 
 pub use event::{EventKind, WorkflowEvent};
 pub use expression::{
-    EvalContext, ExprFault, ExprObject, ExprValue, HashFiles, JobStatus, condition, evaluate,
-    is_plain, render,
+    ALL_VARIABLES, EvalContext, ExprFault, ExprObject, ExprValue, HashFiles, JobStatus, condition,
+    evaluate, is_plain, render, render_variables,
 };
 pub use fault::{FaultCode, MAX_FAULTS, WorkflowFault};
 pub use local::ActionFiles;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use branchyard_workflow::{
-    EventKind, ExprValue, FaultCode, PlanFacts, Planned, PlannedJob, SkipReason, StepAction,
-    Workflow, WorkflowEvent, WorkflowFault, WorkflowOptions, WorkflowPlan, check,
+    ALL_VARIABLES, EventKind, ExprValue, FaultCode, PlanFacts, Planned, PlannedJob, SkipReason,
+    StepAction, Workflow, WorkflowEvent, WorkflowFault, WorkflowOptions, WorkflowPlan, check,
 };
 
 const RUST: &str = include_str!("files/rust.yml");
@@ -349,6 +349,43 @@ fn text_from_outside_never_becomes_a_script() {
         "runs-on: linux\nstrategy: {matrix: {x: ['${{ github.event.pull_request.title }}']}}\nsteps: [{run: 'echo ${{ matrix.x }}'}]",
     );
     assert!(try_plan(&text, &with_title("a b")).is_err());
+}
+
+#[test]
+fn one_expression_makes_all_variables() {
+    let text = one_job(
+        "runs-on: linux\nstrategy:\n  matrix:\n    m: [{e: {A: x y, B: 2}}, {e: {}}, {n: '{\"C\":\"3\"}', e: {D: 4}}]\nenv: ${{ matrix.m.e }}\nsteps:\n  - {run: x, env: '${{ fromJSON(env.A) }}'}\n  - {run: x, env: '${{ matrix.m.e }}'}",
+    );
+    let plan = plan(&text, &push("refs/heads/main"));
+    let [first, second, third] = plan.jobs.as_slice() else {
+        panic!("{plan:#?}")
+    };
+    assert_eq!(
+        (&first.env["A"], &first.env["B"]),
+        (&value("x y"), &value("2"))
+    );
+    assert!(second.env.is_empty() && third.env.len() == 1);
+    assert_eq!(first.steps[1].env, first.env);
+    let later = Planned::Template("${{ fromJSON(env.A) }}".to_owned());
+    assert_eq!(first.steps[0].env[ALL_VARIABLES], later);
+
+    for (env, found) in [
+        ("${{ matrix.m.e }}", "5:10: the expression makes a list"),
+        ("${{ matrix.m.none }}", "makes nothing"),
+        ("${{ matrix.m.o }}", "the value of `A` is a mapping"),
+        ("${{ fromJSON(github.event.env) }}", "come from outside"),
+    ] {
+        let text = one_job(&format!(
+            "runs-on: linux\nenv: {env}\nstrategy: {{matrix: {{m: [{{e: [1], o: {{A: {{}}}}}}]}}}}\nsteps: [{{run: x}}]"
+        ));
+        let event = WorkflowEvent {
+            payload: serde_json::from_str(r#"{"env":"{\"BASH_ENV\":\"x\"}"}"#).unwrap(),
+            ..push("refs/heads/main")
+        };
+        let faults = try_plan(&text, &event).unwrap_err();
+        assert_eq!(faults.len(), 1, "{faults:#?}");
+        assert!(faults[0].to_string().contains(found), "{}", faults[0]);
+    }
 }
 
 #[test]

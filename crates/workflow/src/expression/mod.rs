@@ -10,6 +10,7 @@ mod mentions;
 mod syntax;
 mod template;
 mod value;
+mod variables;
 
 pub(crate) use budget::ExprBudget;
 pub(crate) use coerce::{number_text, to_number, to_text};
@@ -21,3 +22,5 @@ pub(crate) use syntax::parse;
 pub(crate) use template::{TemplatePart, condition_text, parts, render_value};
 pub use template::{condition, is_plain, render};
 pub use value::{ExprObject, ExprValue};
+pub(crate) use variables::is_variable_name;
+pub use variables::{ALL_VARIABLES, render_variables};

@@ -9,6 +9,7 @@ use super::matches::matches;
 use super::model::{Planned, PlannedJob, WorkflowPlan};
 use super::outside::outside_names;
 use super::resolve::Resolver;
+use super::script::Outside;
 use super::texts::asked_by_file;
 use crate::event::WorkflowEvent;
 use crate::expression::{EvalContext, ExprBudget, ExprValue};
@@ -46,6 +47,7 @@ impl Workflow {
             .run_name
             .as_ref()
             .map(|name| resolver.text(name));
+        resolver.check_variables(&self.model().env, Outside::of_file(&[]));
         let plan = WorkflowPlan {
             file: self.path().to_owned(),
             name: name(self),

@@ -6,6 +6,7 @@ use super::model::{Planned, PlannedJob, PlannedStrategy, SkipReason};
 use super::outside::OutsideNames;
 use super::resolve::Resolver;
 use super::rows::name_of_row;
+use super::script::Outside;
 use super::texts::{JobAsks, asked};
 use crate::expression::{EvalContext, ExprBudget, ExprValue, to_text};
 use crate::fault::FaultList;
@@ -100,7 +101,11 @@ fn plan_row(
     let is_elsewhere =
         matches!(&labels, Planned::Value(labels) if !is_linux(labels, planner.linux_labels));
     let of_job = planner.outside.get(&job.id.text);
-    let mut steps = StepsPlanner::new(planner.actions, of_job.map_or(&[], Vec::as_slice));
+    let of_job = of_job.map_or(&[][..], Vec::as_slice);
+    // The first step may name whatever the job may.
+    let of_first = of_job.first().map_or(&[][..], Vec::as_slice);
+    resolver.check_variables(&job.env, Outside::of_file(of_first));
+    let mut steps = StepsPlanner::new(planner.actions, of_job);
     // A job that is not run has no steps, so nothing of them is refused either.
     if !is_elsewhere {
         let defaults = (&job.defaults, &planner.file.defaults);

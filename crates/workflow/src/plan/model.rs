@@ -28,6 +28,7 @@ pub struct WorkflowPlan {
     pub event: EventKind,
     /// The contexts that all jobs share: `github`, `inputs` and `vars`.
     pub contexts: BTreeMap<String, ExprValue>,
+    /// As every `env`: by name, or `ALL_VARIABLES` with the template that makes all of them.
     pub env: BTreeMap<String, Planned<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<PlannedConcurrency>,

@@ -15,7 +15,7 @@ pub(super) type OutsideNames = HashMap<String, Vec<Vec<String>>>;
 pub(super) fn outside_names(file: &FileModel, actions: &LocalActions) -> OutsideNames {
     let mut names = OutsideNames::new();
     let mut outputs: HashMap<&str, Vec<String>> = HashMap::new();
-    let of_file = variables(&file.env, of_job_names(&[]));
+    let of_file = variables(&file.env, Outside::of_file(&[]));
     // Each job after those that it needs; circles were refused.
     while let Some(job) = file
         .jobs
@@ -48,11 +48,11 @@ fn of_job(
         matrix
             .texts()
             .iter()
-            .any(|text| takes_outside(text, of_job_names(&names)))
+            .any(|text| takes_outside(text, Outside::of_file(&names)))
     }) {
         names.push("matrix".to_owned());
     }
-    names.extend(variables(&job.env, of_job_names(&names)));
+    names.extend(variables(&job.env, Outside::of_file(&names)));
     names.extend_from_slice(of_file);
     if names.len() > MAX_NAMES {
         // Each step has the list, so all of a context stands for many of its names.
@@ -68,18 +68,11 @@ fn of_job(
     let of_outputs = job
         .outputs
         .iter()
-        .filter(|(_, value)| takes_outside(&value.text, of_job_names(&names)));
+        .filter(|(_, value)| takes_outside(&value.text, Outside::of_file(&names)));
     (
         flow.of_steps,
         of_outputs.map(|(name, _)| name.text.clone()).collect(),
     )
-}
-
-fn of_job_names(names: &[String]) -> Outside<'_> {
-    Outside {
-        names,
-        is_action: false,
-    }
 }
 
 /// How text from outside goes from step to step.

@@ -4,7 +4,11 @@ use std::collections::BTreeMap;
 
 use super::context::is_known;
 use super::model::{Planned, PlannedConcurrency};
-use crate::expression::{EvalContext, ExprFault, ExprValue, render_value, to_number, to_text};
+use super::script::{Outside, takes_outside};
+use crate::expression::{
+    ALL_VARIABLES, EvalContext, ExprFault, ExprValue, render_value, render_variables, to_number,
+    to_text,
+};
 use crate::fault::{FaultCode, FaultList};
 use crate::read::{ConcurrencyModel, TextAt};
 use crate::yaml::place_in_text;
@@ -69,10 +73,45 @@ impl<'r, 'f, 'c> Resolver<'r, 'f, 'c> {
         &mut self,
         entries: &[(TextAt, TextAt)],
     ) -> BTreeMap<String, Planned<String>> {
-        let entries = entries
-            .iter()
-            .map(|(name, value)| (name.text.clone(), self.text(value)));
-        entries.collect()
+        let mut texts = BTreeMap::new();
+        for (name, value) in entries {
+            match name.text.as_str() {
+                ALL_VARIABLES => texts.extend(self.variables(value)),
+                name => drop(texts.insert(name.to_owned(), self.text(value))),
+            }
+        }
+        texts
+    }
+
+    /// The variables that one expression makes.
+    fn variables(&mut self, text: &TextAt) -> Vec<(String, Planned<String>)> {
+        if !self.knows(&text.text) {
+            let template = Planned::Template(text.text.clone());
+            return vec![(ALL_VARIABLES.to_owned(), template)];
+        }
+        match render_variables(&text.text, &self.context) {
+            Ok(variables) => {
+                let variables = variables.into_iter();
+                let planned = variables.map(|(name, value)| (name, Planned::Value(value)));
+                planned.collect()
+            }
+            Err(fault) => {
+                self.fault(FaultCode::WorkflowInvalid, text, &fault);
+                Vec::new()
+            }
+        }
+    }
+
+    /// Refuses variables all of which are made of text from outside. A value may be any, but not a name: what is in `BASH_ENV`,
+    /// for one, is run.
+    pub(super) fn check_variables(&mut self, env: &[(TextAt, TextAt)], outside: Outside<'_>) {
+        let all = env.iter().filter(|(name, _)| name.text == ALL_VARIABLES);
+        for (_, text) in all.filter(|(_, text)| takes_outside(&text.text, outside)) {
+            let message =
+                "the names of these variables come from outside; write each as `NAME: ${{ … }}`";
+            let faults = self.faults();
+            faults.refuse(FaultCode::UnsafeInterpolation, text.at, message);
+        }
     }
 
     pub(super) fn flag(&mut self, text: Option<&TextAt>, default: bool) -> Planned<bool> {

@@ -25,6 +25,16 @@ pub(super) struct Outside<'o> {
     pub is_action: bool,
 }
 
+impl<'o> Outside<'o> {
+    /// In the workflow file itself.
+    pub(super) fn of_file(names: &'o [String]) -> Self {
+        Self {
+            names,
+            is_action: false,
+        }
+    }
+}
+
 /// Why a script cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptFault {

@@ -86,6 +86,7 @@ pub(super) fn plan_step(
             step: id.text.clone(),
         },
     };
+    resolver.check_variables(&step.env, around.outside());
     let name = match &step.name {
         Some(name) => resolver.text(name),
         None => Planned::Value(default_name(step)),

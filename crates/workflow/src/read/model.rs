@@ -18,6 +18,7 @@ pub(crate) struct FileModel {
     pub run_name: Option<TextAt>,
     pub triggers: Vec<TriggerModel>,
     pub inputs: Vec<InputModel>,
+    /// As every `env`: by name, or `ALL_VARIABLES` with the expression that makes all of them.
     pub env: Vec<(TextAt, TextAt)>,
     pub defaults: DefaultsModel,
     pub concurrency: Option<ConcurrencyModel>,

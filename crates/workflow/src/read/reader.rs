@@ -7,6 +7,7 @@ use branchyard_model::{Globs, Stars};
 use super::keys::{self, KeySupport};
 use super::model::TextAt;
 use super::suggest::suggestion;
+use crate::expression::{ALL_VARIABLES, is_variable_name};
 use crate::fault::{FaultCode, FaultList};
 use crate::yaml::{YamlKind, YamlNode};
 
@@ -241,10 +242,19 @@ impl<'r> Reader<'r> {
         texts.collect()
     }
 
+    /// Variables, or one expression that makes all of them.
     pub(super) fn env(&mut self, node: &YamlNode) -> Vec<(TextAt, TextAt)> {
+        if is_expression(node) {
+            let name = TextAt {
+                text: ALL_VARIABLES.to_owned(),
+                at: node.at,
+            };
+            let text = self.text(node, "env");
+            return text.map(|text| (name, text)).into_iter().collect();
+        }
         let entries = self.text_map(node, "env");
         for (name, _) in &entries {
-            if name.text.contains(['=', '\0', '$', ' ']) {
+            if !is_variable_name(&name.text) {
                 let message = format!(
                     "`{}` is no name of a variable; use letters, digits and _",
                     name.text
