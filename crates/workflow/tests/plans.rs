@@ -210,6 +210,14 @@ fn inputs_are_checked_and_have_their_types() {
 }
 
 #[test]
+fn inputs_of_a_call_are_known_and_empty() {
+    let text = "on: {push: , workflow_call: {inputs: {Version: {type: string, default: '1'}}}}\njobs:\n  a:\n    runs-on: linux\n    env: {V: '${{ inputs.version || github.ref_name }}'}\n    steps: [{run: 'x${{ inputs.version }}'}]\n";
+    let plan = plan(text, &push("refs/heads/main"));
+    assert_eq!(plan.jobs[0].env["V"], value("main"));
+    assert_eq!(script(&plan.jobs[0], 0), value("x"));
+}
+
+#[test]
 fn events_match_as_on_github() {
     let is_planned = |on: &str, event: &WorkflowEvent| {
         let text = format!("on: {on}\njobs: {{a: {{runs-on: linux, steps: [{{run: x}}]}}}}\n");

@@ -98,7 +98,8 @@ fn input(name: &str, scope: &NameScope<'_>) -> Option<String> {
 }
 
 fn event_input(name: &str, file: &FileModel) -> Option<String> {
-    let known = file.inputs.iter().map(|input| input.name.text.as_str());
+    let declared = file.inputs.iter().map(|input| input.name.text.as_str());
+    let known = declared.chain(file.called_inputs.iter().map(String::as_str));
     let is_known = known.clone().any(|known| known.to_lowercase() == name);
     (!is_known).then(|| {
         missing(

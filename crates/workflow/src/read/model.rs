@@ -18,6 +18,8 @@ pub(crate) struct FileModel {
     pub run_name: Option<TextAt>,
     pub triggers: Vec<TriggerModel>,
     pub inputs: Vec<InputModel>,
+    /// Of `workflow_call`. They are known by name and have no value: nothing calls a file here.
+    pub called_inputs: Vec<String>,
     /// As every `env`: by name, or `ALL_VARIABLES` with the expression that makes all of them.
     pub env: Vec<(TextAt, TextAt)>,
     pub defaults: DefaultsModel,

@@ -36,6 +36,9 @@ fn read_trigger(
 ) {
     let Some(kind) = EventKind::ALL.into_iter().find(|kind| kind.name() == name) else {
         if FOREIGN_EVENTS.contains(&name) {
+            if name == "workflow_call" {
+                file.called_inputs = called_inputs(value);
+            }
             let message =
                 format!("the event `{name}` never comes here; this trigger starts nothing");
             reader
@@ -243,6 +246,19 @@ fn read_input(reader: &mut Reader<'_>, name: TextAt, node: &YamlNode) -> InputMo
         reader.invalid(input.name.at, message);
     }
     input
+}
+
+/// The names of the inputs of `workflow_call`. Nothing else of a trigger that never comes is looked into.
+fn called_inputs<'n>(node: Option<&'n YamlNode>) -> Vec<String> {
+    let entries = |node: Option<&'n YamlNode>| match node.map(|node| &node.kind) {
+        Some(YamlKind::Map(entries)) => entries.as_slice(),
+        _ => &[],
+    };
+    let mut of_trigger = entries(node).iter();
+    let inputs = of_trigger.find(|(key, _)| key.scalar_text().as_deref() == Some("inputs"));
+    let inputs = entries(inputs.map(|(_, value)| value)).iter();
+    let names = inputs.filter_map(|(key, _)| key.scalar_text());
+    names.take(MAX_INPUTS).collect()
 }
 
 fn read_kind(reader: &mut Reader<'_>, node: &YamlNode) -> InputKind {
