@@ -466,6 +466,47 @@ fn shells_and_directories_have_defaults() {
 }
 
 #[test]
+fn shells_of_other_systems_are_refused_only_where_they_are_needed() {
+    let found = |matrix: &str, step: &str| {
+        let text = one_job(&format!(
+            "runs-on: ${{{{ matrix.os }}}}\nstrategy: {{matrix: {matrix}}}\nsteps:\n  - {{run: dir, {step}}}"
+        ));
+        try_plan(&text, &push("refs/heads/main")).map_err(|faults| faults[0].to_string())
+    };
+    let (other, both) = (
+        "{os: [windows-2022]}",
+        "{os: [windows-2022, ubuntu-latest]}",
+    );
+    for (matrix, step) in [
+        (other, "shell: cmd"),
+        (both, "shell: pwsh, if: runner.os == 'Windows'"),
+        (
+            both,
+            "shell: cmd, if: \"always() && startsWith(matrix.os, 'windows')\"",
+        ),
+        (
+            both,
+            "shell: cmd, if: \"runner.os == 'Windows' && env.X == 'x'\"",
+        ),
+        (both, "shell: powershell, if: '${{ false }}'"),
+    ] {
+        let found = found(matrix, step);
+        assert!(found.is_ok(), "{step}: {found:?}");
+    }
+    for step in [
+        "shell: cmd",
+        "shell: pwsh, if: runner.os == 'Linux'",
+        "shell: pwsh, if: env.X",
+        "shell: pwsh, if: runner.temp",
+        "shell: pwsh, if: github.workspace",
+        "shell: pwsh, if: failure()",
+    ] {
+        let found = found(both, step).unwrap_err();
+        assert!(found.contains(":7:27: the shell `"), "{step}: {found}");
+    }
+}
+
+#[test]
 fn a_step_checks_out_only_what_the_job_is_at() {
     let checkout = |with: &str| {
         let text = one_job(&format!(

@@ -100,7 +100,7 @@ fn unknown_keys_are_refused_where_they_stand() {
         ),
         (
             &step("run: x\nshell: pwsh"),
-            ":7:16: the shell `pwsh` is not here; use `bash`, `sh` or `python` (workflow_invalid)",
+            ":7:16: the shell `pwsh` is not here; use `bash`, `sh` or `python`, or an `if` that does not hold on Linux (workflow_invalid)",
         ),
     ] {
         assert_eq!(fault(text), found);

@@ -1,6 +1,6 @@
 //! Which contexts are known while planning.
 
-use crate::expression::{ExprFault, Mentions, TemplatePart, parse, parts};
+use crate::expression::{ExprFault, Mention, Mentions, TemplatePart, parse, parts};
 
 /// Properties of `github` that only a running job has.
 const LATER: [&str; 4] = ["token", "workspace", "run_attempt", "action_path"];
@@ -21,13 +21,14 @@ pub(super) fn is_known(text: &str, has_context: &impl Fn(&str) -> bool) -> Resul
 pub(super) fn are_known(mentions: &Mentions, has_context: &impl Fn(&str) -> bool) -> bool {
     mentions.status.is_none()
         && mentions.hash_files.is_none()
-        && mentions.contexts.iter().all(|mention| {
-            // A plan holds no token, and is made before it is known where and how often a job runs.
-            let is_later = mention.path[0] == "github"
-                && mention
-                    .path
-                    .get(1)
-                    .is_some_and(|name| LATER.contains(&name.as_str()));
-            !is_later && has_context(&mention.path[0])
-        })
+        && mentions
+            .contexts
+            .iter()
+            .all(|mention| !is_later(mention) && has_context(&mention.path[0]))
+}
+
+/// A plan holds no token, and is made before it is known where and how often a job runs.
+pub(super) fn is_later(mention: &Mention) -> bool {
+    let name = mention.path.get(1);
+    mention.path[0] == "github" && name.is_some_and(|name| LATER.contains(&name.as_str()))
 }

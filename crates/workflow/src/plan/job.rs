@@ -7,6 +7,7 @@ use super::outside::OutsideNames;
 use super::resolve::Resolver;
 use super::rows::name_of_row;
 use super::script::Outside;
+use super::shell::check_shells;
 use super::texts::{JobAsks, asked};
 use crate::expression::{EvalContext, ExprBudget, ExprValue, to_text};
 use crate::fault::FaultList;
@@ -105,6 +106,10 @@ fn plan_row(
     // The first step may name whatever the job may.
     let of_first = of_job.first().map_or(&[][..], Vec::as_slice);
     resolver.check_variables(&job.env, Outside::of_file(of_first));
+    // Of rows that are not there yet, the labels are not known either.
+    if !is_elsewhere && !is_deferred {
+        check_shells(&mut resolver, job, &planner.file.defaults);
+    }
     let mut steps = StepsPlanner::new(planner.actions, of_job);
     // A job that is not run has no steps, so nothing of them is refused either.
     if !is_elsewhere {

@@ -13,6 +13,7 @@ mod outside;
 mod resolve;
 mod rows;
 mod script;
+mod shell;
 mod step;
 mod texts;
 

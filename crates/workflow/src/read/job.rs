@@ -155,7 +155,8 @@ fn read_steps(reader: &mut Reader<'_>, node: &YamlNode, job: &mut JobModel, file
             ),
         );
     }
-    reader.set_lenient(is_elsewhere(reader, job));
+    let is_elsewhere = is_elsewhere(reader, job);
+    reader.set_lenient(is_elsewhere);
     for item in items.iter().take(MAX_STEPS) {
         job.steps.extend(read_step(reader, item, STEP));
     }
@@ -163,6 +164,9 @@ fn read_steps(reader: &mut Reader<'_>, node: &YamlNode, job: &mut JobModel, file
         if let StepBody::Run { shell, .. } = &step.body {
             let of_job = job.defaults.shell.as_ref().or(file.shell.as_ref());
             if let Some(shell) = shell.as_ref().or(of_job) {
+                // Whether it is needed here may be known only with a row of the matrix.
+                let is_open = step.condition.is_some() || has_expression(&job.runs_on);
+                reader.set_lenient(is_elsewhere || is_open);
                 check_shell(reader, shell);
             }
         }
@@ -174,7 +178,11 @@ fn read_steps(reader: &mut Reader<'_>, node: &YamlNode, job: &mut JobModel, file
 /// Whether the job is for another system whatever its matrix says.
 fn is_elsewhere(reader: &Reader<'_>, job: &JobModel) -> bool {
     let labels: Vec<String> = job.runs_on.iter().map(|label| label.text.clone()).collect();
-    !labels.iter().any(|label| label.contains("${{")) && !is_linux(&labels, reader.linux_labels())
+    !has_expression(&job.runs_on) && !is_linux(&labels, reader.linux_labels())
+}
+
+fn has_expression(labels: &[TextAt]) -> bool {
+    labels.iter().any(|label| label.text.contains("${{"))
 }
 
 /// Ids are there once, and what is waited for or cancelled runs in the background before that.

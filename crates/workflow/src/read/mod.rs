@@ -29,4 +29,5 @@ pub(crate) use model::{
     JobModel, MatrixModel, StepBody, StepModel, TextAt, TriggerModel,
 };
 pub(crate) use reader::Reader;
+pub(crate) use step::{foreign_shell, refuse_shell};
 pub(crate) use suggest::suggestion;

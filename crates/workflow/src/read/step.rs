@@ -4,7 +4,7 @@ use super::actions::{BuiltIn, InputSupport, name_of};
 use super::model::{StepBody, StepModel, TextAt};
 use super::reader::Reader;
 use super::suggest::suggestion;
-use crate::fault::FaultCode;
+use crate::fault::{FaultCode, FaultList};
 use crate::yaml::{YamlKind, YamlNode};
 
 /// Keys that say what a step is; a step has one of them.
@@ -259,14 +259,24 @@ fn check_with(reader: &mut Reader<'_>, action: &BuiltIn, step: &StepModel, at: u
     }
 }
 
+/// The program of a shell that only other systems have.
+pub(crate) fn foreign_shell(shell: &str) -> Option<&str> {
+    let program = shell.split_whitespace().next();
+    program.filter(|program| FOREIGN_SHELLS.contains(program))
+}
+
+pub(crate) fn refuse_shell(faults: &mut FaultList<'_>, shell: &TextAt, program: &str) {
+    let message = format!(
+        "the shell `{program}` is not here; use `bash`, `sh` or `python`, or an `if` that does not hold on Linux"
+    );
+    faults.invalid(shell.at, message);
+}
+
 /// Refuses a shell that is not there; the shell of a step is its own, its job's or its file's.
 pub(super) fn check_shell(reader: &mut Reader<'_>, shell: &TextAt) {
-    let program = shell.text.split_whitespace().next().unwrap_or_default();
-    if FOREIGN_SHELLS.contains(&program) {
+    if let Some(program) = foreign_shell(&shell.text) {
         if !reader.is_lenient() {
-            let message =
-                format!("the shell `{program}` is not here; use `bash`, `sh` or `python`");
-            reader.invalid(shell.at, message);
+            refuse_shell(reader.faults(), shell, program);
         }
     } else if shell.text.contains("${{") {
         reader.invalid(
