@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::disk::StepProgress;
+use crate::{event_file, step_env};
 use branchyard_model::{JobState, StepState};
 use branchyard_workflow::{
     ALL_VARIABLES, EvalContext, ExprFault, ExprObject, ExprValue, JobStatus, Planned, PlannedJob,
@@ -33,16 +34,26 @@ impl Contexts {
 
     /// The same in a composite action, which has inputs of its own and no secrets.
     pub(crate) fn of_action(self, inputs: &BTreeMap<String, String>, path: &Path) -> Self {
+        let path = ExprValue::text(path.to_string_lossy());
+        let inputs = inputs.iter();
+        let inputs = inputs.map(|(name, value)| (name.as_str(), ExprValue::text(value.as_str())));
+        self.with_github("action_path", path)
+            .with("inputs", ExprValue::object(inputs))
+            .with("secrets", ExprValue::object::<String>([]))
+    }
+
+    /// The same in one step, which `github.action` names.
+    pub(crate) fn in_step(self, action: &str) -> Self {
+        self.with_github("action", ExprValue::text(action))
+    }
+
+    fn with_github(self, property: &str, value: ExprValue) -> Self {
         let mut github = match self.values.get("github") {
             Some(ExprValue::Object(github)) => ExprObject::clone(github),
             _ => ExprObject::default(),
         };
-        github.replace("action_path", ExprValue::text(path.to_string_lossy()));
-        let inputs = inputs.iter();
-        let inputs = inputs.map(|(name, value)| (name.as_str(), ExprValue::text(value.as_str())));
+        github.replace(property, value);
         self.with("github", ExprValue::Object(github.into()))
-            .with("inputs", ExprValue::object(inputs))
-            .with("secrets", ExprValue::object::<String>([]))
     }
 
     pub(crate) fn eval<'a>(&self) -> EvalContext<'a> {
@@ -157,10 +168,13 @@ pub(crate) fn of_job(plan: &WorkflowPlan, job: &PlannedJob, facts: &JobFacts<'_>
     let directory = facts.directory.to_string_lossy();
     github.replace("job", ExprValue::text(job.job.as_str()));
     github.replace("workspace", ExprValue::text(&*directory));
+    let event = event_file::path(facts.tmp);
+    github.replace("event_path", ExprValue::text(event.to_string_lossy()));
     github.replace("run_attempt", ExprValue::text(facts.attempt.to_string()));
     let secrets = facts.secrets.iter();
     let secrets = secrets.map(|(name, value)| (name.as_str(), ExprValue::text(value.as_str())));
     let tmp = ExprValue::text(&*facts.tmp.to_string_lossy());
+    let above = step_env::above(facts.directory).to_string_lossy();
     shared
         .with("github", ExprValue::Object(github.into()))
         .with("needs", facts.needs.clone())
@@ -174,6 +188,7 @@ pub(crate) fn of_job(plan: &WorkflowPlan, job: &PlannedJob, facts: &JobFacts<'_>
                 ("arch", ExprValue::text(architecture())),
                 ("name", ExprValue::text("branchyard")),
                 ("environment", ExprValue::text("self-hosted")),
+                ("workspace", ExprValue::text(&*above)),
                 ("temp", tmp.clone()),
                 ("tool_cache", tmp),
                 ("debug", ExprValue::text("")),

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use crate::concurrency::{self, GroupEntry, GroupPlace};
 use crate::context::{self, Contexts, JobFacts, NeededJob};
 use crate::disk::{Attempt, StepProgress};
+use crate::event_file;
 use crate::held;
 use crate::job_end::JobEnd;
 use crate::job_runner::JobRunner;
@@ -229,7 +230,9 @@ impl JobRunner<'_> {
         (lease, setup): (&ScratchLease, Option<&mut JobSetup>),
     ) -> Result<JobEnd, JobEnd> {
         let (plan, dirs) = (self.live().plan(), self.dirs());
-        dirs.make().map_err(|error| self.unwritten(&error))?;
+        let made = dirs.make();
+        made.and_then(|()| event_file::write(dirs.tmp(), &plan.plan))
+            .map_err(|error| self.unwritten(&error))?;
         let seen = self.seen(repo, lease)?;
         let secrets = self.secrets(repo)?;
         let facts = JobFacts {

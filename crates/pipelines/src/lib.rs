@@ -14,6 +14,7 @@ mod context;
 mod disk;
 mod drive;
 mod env_files;
+mod event_file;
 mod forecast;
 mod hash_files;
 mod held;

@@ -25,7 +25,7 @@ use branchyard_workspace::repos::Repo;
 const VERSION: u32 = 1;
 /// Properties of `github` that differ where nothing that is built does. They count for jobs that mention them, or the
 /// variables of steps that have them too.
-const MENTIONED: [(&str, &[&str]); 8] = [
+const MENTIONED: [(&str, &[&str]); 12] = [
     ("sha", &["GITHUB_SHA"]),
     ("ref", &["GITHUB_REF"]),
     ("head_ref", &["GITHUB_HEAD_REF", "head_ref"]),
@@ -34,6 +34,13 @@ const MENTIONED: [(&str, &[&str]); 8] = [
     ("event_name", &["GITHUB_EVENT_NAME", "event_name"]),
     ("run_id", &["GITHUB_RUN_ID", "run_id"]),
     ("run_number", &["GITHUB_RUN_NUMBER", "run_number"]),
+    ("event", &["GITHUB_EVENT_PATH", "event_path"]),
+    ("workflow_ref", &["GITHUB_WORKFLOW_REF", "workflow_ref"]),
+    ("ref_protected", &["GITHUB_REF_PROTECTED", "ref_protected"]),
+    (
+        "retention_days",
+        &["GITHUB_RETENTION_DAYS", "retention_days"],
+    ),
 ];
 
 /// All that decides what a job makes. It may hold values of variables and secrets, hence no `Debug`.
@@ -117,7 +124,7 @@ pub(crate) async fn key(
         _ => None,
     };
     let is_mentioned = |name: &str, words: &[&str]| {
-        let by_commit = job.mentions_commit && matches!(name, "sha" | "ref");
+        let by_commit = job.mentions_commit && matches!(name, "sha" | "ref" | "event");
         by_commit
             || words
                 .iter()

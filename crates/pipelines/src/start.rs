@@ -30,6 +30,9 @@ use branchyard_runs::{Viewers, step};
 use branchyard_workflow::{EventKind, PlanFacts, Workflow, WorkflowEvent, WorkflowFault};
 use branchyard_workspace::repos::Repo;
 
+/// In seconds.
+const DAY: u64 = 24 * 60 * 60;
+
 impl Pipelines {
     /// Starts a pipeline. The same `key` sent again finds the same one.
     pub async fn start(
@@ -109,6 +112,8 @@ impl Pipelines {
             run_id: id.to_string(),
             run_number: self.number(repo.name(), &file.path),
             vars: vars(&repo),
+            is_ref_protected: repo.protects(&branch),
+            retention_days: self.inner().config.artifacts.keep.as_secs() / DAY,
         };
         let plan = workflow.plan(&event, &facts);
         let plan = plan.map_err(Unplanned::Invalid)?;

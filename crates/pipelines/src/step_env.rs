@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::context::architecture;
-use crate::env_files;
+use crate::{env_files, event_file};
 use branchyard_workflow::{ExprValue, WorkflowPlan};
 
 /// Properties of the context `github`, and the variables that have them too.
-const FROM_GITHUB: [(&str, &str); 15] = [
+const FROM_GITHUB: [(&str, &str); 17] = [
     ("repository", "GITHUB_REPOSITORY"),
     ("repository_owner", "GITHUB_REPOSITORY_OWNER"),
     ("ref", "GITHUB_REF"),
@@ -23,7 +23,9 @@ const FROM_GITHUB: [(&str, &str); 15] = [
     ("base_ref", "GITHUB_BASE_REF"),
     ("head_ref", "GITHUB_HEAD_REF"),
     ("workflow", "GITHUB_WORKFLOW"),
-    ("event_path", "GITHUB_EVENT_PATH"),
+    ("workflow_ref", "GITHUB_WORKFLOW_REF"),
+    ("ref_protected", "GITHUB_REF_PROTECTED"),
+    ("retention_days", "GITHUB_RETENTION_DAYS"),
 ];
 
 /// The place of a step, for its variables.
@@ -41,6 +43,16 @@ pub(crate) struct StepVariables<'a> {
     pub(crate) files: &'a Path,
 }
 
+/// What a step is called as an action: its id, or a name that no id is.
+pub(crate) fn action_name(id: Option<&str>, number: usize) -> String {
+    id.map_or_else(|| format!("__run_{number}"), str::to_owned)
+}
+
+/// The directory that the worktree is in, which is called its workspace.
+pub(crate) fn above(worktree: &Path) -> &Path {
+    worktree.parent().unwrap_or(worktree)
+}
+
 impl StepVariables<'_> {
     pub(crate) fn all(&self) -> BTreeMap<String, String> {
         let mut env = BTreeMap::new();
@@ -49,8 +61,10 @@ impl StepVariables<'_> {
         };
         if let Some(ExprValue::Object(github)) = self.plan.contexts.get("github") {
             for (property, variable) in FROM_GITHUB {
-                if let Some(ExprValue::Text(value)) = github.get(property) {
-                    set(variable, value.to_string());
+                match github.get(property) {
+                    Some(ExprValue::Text(value)) => set(variable, value.clone()),
+                    Some(ExprValue::Bool(value)) => set(variable, value.to_string()),
+                    _ => {}
                 }
             }
         }
@@ -62,20 +76,87 @@ impl StepVariables<'_> {
         if let Some(action) = self.action_path {
             set("GITHUB_ACTION_PATH", path(action));
         }
-        let number = self.step;
-        let action = self
-            .id
-            .map_or_else(|| format!("__run_{number}"), str::to_owned);
         set("GITHUB_ACTIONS", "true".to_owned());
-        set("GITHUB_ACTION", action);
+        set("GITHUB_ACTION", action_name(self.id, self.step));
+        set("GITHUB_EVENT_PATH", path(&event_file::path(self.tmp)));
         set("GITHUB_JOB", self.job.to_owned());
         set("GITHUB_RUN_ATTEMPT", self.attempt.to_string());
         set("GITHUB_WORKSPACE", path(self.directory));
         set("RUNNER_OS", "Linux".to_owned());
         set("RUNNER_ARCH", architecture().to_owned());
         set("RUNNER_NAME", "branchyard".to_owned());
+        set("RUNNER_ENVIRONMENT", "self-hosted".to_owned());
+        set("RUNNER_WORKSPACE", path(above(self.directory)));
         set("RUNNER_TEMP", path(self.tmp));
         set("RUNNER_TOOL_CACHE", path(self.tmp));
         env
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::context::{JobFacts, of_job};
+    use branchyard_workflow::{
+        EventKind, PlanFacts, WorkflowEvent, WorkflowOptions, check, render,
+    };
+
+    #[test]
+    fn what_a_step_knows_is_the_same_in_variables_and_in_contexts() {
+        let text = "on: push\njobs: {a: {runs-on: linux, steps: [{id: s, run: x}]}}\n";
+        let file = ".branchyard/workflows/ci.yml";
+        let workflow = check(file, text, &WorkflowOptions::default()).unwrap();
+        let facts = PlanFacts {
+            repository: "app".to_owned(),
+            is_ref_protected: true,
+            retention_days: 30,
+            ..PlanFacts::default()
+        };
+        let event = WorkflowEvent::new(EventKind::Push, "refs/heads/main");
+        let plan = workflow.plan(&event, &facts).unwrap().unwrap();
+        let (directory, tmp) = (Path::new("/yard/app"), Path::new("/tmp"));
+        let env = StepVariables {
+            plan: &plan,
+            job: "a",
+            attempt: 1,
+            step: 1,
+            id: Some("s"),
+            directory,
+            tmp,
+            files: Path::new("/files"),
+        }
+        .all();
+        let facts = JobFacts {
+            attempt: 1,
+            directory,
+            tmp,
+            needs: ExprValue::Null,
+            secrets: &BTreeMap::new(),
+        };
+        let context = of_job(&plan, &plan.jobs[0], &facts);
+        let context = context.in_step(&action_name(Some("s"), 1)).eval();
+        for (variable, property, value) in [
+            ("GITHUB_ACTION", "github.action", "s"),
+            (
+                "GITHUB_EVENT_PATH",
+                "github.event_path",
+                "/tmp/_github_event.json",
+            ),
+            ("GITHUB_REF_PROTECTED", "github.ref_protected", "true"),
+            ("GITHUB_RETENTION_DAYS", "github.retention_days", "30"),
+            (
+                "GITHUB_WORKFLOW_REF",
+                "github.workflow_ref",
+                "app/.branchyard/workflows/ci.yml@refs/heads/main",
+            ),
+            ("RUNNER_ENVIRONMENT", "runner.environment", "self-hosted"),
+            ("RUNNER_WORKSPACE", "runner.workspace", "/yard"),
+        ] {
+            assert_eq!(env[variable], value);
+            assert_eq!(
+                render(&format!("${{{{ {property} }}}}"), &context).unwrap(),
+                value
+            );
+        }
     }
 }

@@ -33,6 +33,8 @@ fn facts() -> PlanFacts {
         run_id: "7".to_owned(),
         run_number: 3,
         vars: [("LEVEL".to_owned(), "2".to_owned())].into(),
+        is_ref_protected: true,
+        retention_days: 30,
     }
 }
 
@@ -351,6 +353,14 @@ fn text_from_outside_never_becomes_a_script() {
         script(&plan(&text, &event).jobs[0], 0),
         Planned::Template(_)
     ));
+
+    // The ref is a part of this, too.
+    let text = one_job("runs-on: linux\nsteps: [{run: 'echo ${{ github.workflow_ref }}'}]");
+    assert!(try_plan(&text, &push("refs/heads/a;b")).is_err());
+    let plain = plan(&text, &push("refs/heads/a"));
+    let expected = "echo acme/app/.branchyard/workflows/ci.yml@refs/heads/a";
+    assert_eq!(script(&plain.jobs[0], 0), value(expected));
+    assert!(plain.jobs[0].mentions_commit);
 
     // A matrix that is made of it is no better.
     let text = one_job(

@@ -21,6 +21,7 @@ use crate::job_end::JobEnd;
 use crate::job_runner::JobRunner;
 use crate::job_secrets::JobSecrets;
 use crate::set_up::JobSetup;
+use crate::step_env::action_name;
 use branchyard_model::{ErrorKind, JobState, Problem, StepRecord, StepState};
 use branchyard_runs::step::{self, SeenPlaces, StepRun};
 use branchyard_workflow::{ExprFault, PlannedStep, StepAction, condition};
@@ -148,7 +149,10 @@ impl<'a> StepRunner<'a> {
             Ok(env) => env,
             Err(fault) => return Some(invalid("`env`", &fault)),
         };
-        let contexts = self.scopes().contexts(planned.within, &env);
+        let contexts = self
+            .scopes()
+            .contexts(planned.within, &env)
+            .in_step(&action_name(planned.id.as_deref(), planned.number));
         match self.begin_step(at, planned, &contexts) {
             Ok(true) => {}
             Ok(false) => return Some(StepEnd::of(StepState::Skipped, None)),

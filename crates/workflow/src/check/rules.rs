@@ -79,17 +79,21 @@ pub(super) const CONTEXTS: &[&str] = STEP.contexts;
 pub(super) const ACTION_PATH: &str = "action_path";
 /// What `github` has.
 pub(super) const GITHUB: &[&str] = &[
+    "action",
     "actor",
     "base_ref",
     "event",
     "event_name",
+    "event_path",
     "head_ref",
     "job",
     "ref",
     "ref_name",
+    "ref_protected",
     "ref_type",
     "repository",
     "repository_owner",
+    "retention_days",
     "run_attempt",
     "run_id",
     "run_number",
@@ -97,6 +101,7 @@ pub(super) const GITHUB: &[&str] = &[
     "token",
     "triggering_actor",
     "workflow",
+    "workflow_ref",
     "workspace",
 ];
 pub(super) const JOB_CONTEXT: &[&str] = &["status"];
@@ -108,6 +113,7 @@ pub(super) const RUNNER: &[&str] = &[
     "os",
     "temp",
     "tool_cache",
+    "workspace",
 ];
 pub(super) const STRATEGY_CONTEXT: &[&str] =
     &["fail-fast", "job-index", "job-total", "max-parallel"];

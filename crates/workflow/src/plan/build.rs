@@ -109,7 +109,7 @@ fn contexts(
         .vars
         .iter()
         .map(|(name, value)| (name.as_str(), ExprValue::text(value.as_str())));
-    let github = github(facts, event, &name(workflow), &inputs);
+    let github = github(facts, event, (&name(workflow), workflow.path()), &inputs);
     let contexts = [
         ("github", github),
         ("inputs", inputs),

@@ -3,7 +3,14 @@
 use crate::expression::{ExprFault, Mention, Mentions, TemplatePart, parse, parts};
 
 /// Properties of `github` that only a running job has.
-const LATER: [&str; 4] = ["token", "workspace", "run_attempt", "action_path"];
+const LATER: [&str; 6] = [
+    "token",
+    "workspace",
+    "run_attempt",
+    "action",
+    "action_path",
+    "event_path",
+];
 
 /// Whether every expression of a text can be evaluated with these contexts.
 pub(super) fn is_known(text: &str, has_context: &impl Fn(&str) -> bool) -> Result<bool, ExprFault> {

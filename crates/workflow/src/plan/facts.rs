@@ -15,13 +15,17 @@ pub struct PlanFacts {
     pub run_id: String,
     pub run_number: u64,
     pub vars: BTreeMap<String, String>,
+    /// Whether the branch is protected.
+    pub is_ref_protected: bool,
+    /// How long artifacts are kept.
+    pub retention_days: u64,
 }
 
 /// The context `github`.
 pub(super) fn github(
     facts: &PlanFacts,
     event: &WorkflowEvent,
-    workflow: &str,
+    (workflow, file): (&str, &str),
     inputs: &ExprValue,
 ) -> ExprValue {
     let (ref_type, ref_name) = match event.git_ref.strip_prefix("refs/tags/") {
@@ -38,6 +42,7 @@ pub(super) fn github(
         .repository
         .split_once('/')
         .map_or("", |(owner, _)| owner);
+    let workflow_ref = format!("{}/{file}@{}", facts.repository, event.git_ref);
     let text = |text: &str| ExprValue::text(text);
     let optional = |value: &Option<String>| ExprValue::text(value.clone().unwrap_or_default());
     ExprValue::object([
@@ -56,6 +61,12 @@ pub(super) fn github(
         ("base_ref", optional(&event.base_ref)),
         ("head_ref", optional(&event.head_ref)),
         ("workflow", text(workflow)),
+        ("workflow_ref", ExprValue::Text(workflow_ref)),
+        ("ref_protected", ExprValue::Bool(facts.is_ref_protected)),
+        (
+            "retention_days",
+            ExprValue::text(facts.retention_days.to_string()),
+        ),
     ])
 }
 

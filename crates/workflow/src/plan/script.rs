@@ -9,10 +9,11 @@ use crate::expression::{
 use crate::fault::FaultCode;
 
 /// What callers of a pipeline can choose. Branches and tags are theirs too.
-const OUTSIDE: [&str; 5] = [
+const OUTSIDE: [&str; 6] = [
     "github.event",
     "github.ref",
     "github.ref_name",
+    "github.workflow_ref",
     "github.head_ref",
     "github.base_ref",
 ];

@@ -6,11 +6,25 @@ use crate::read::{AxisModel, FileModel, JobModel, MatrixModel, StepBody, StepMod
 use crate::yaml::{YamlKind, YamlNode};
 
 /// Properties of `github` that are not the same for two commits with the same files.
-const COMMIT: [&str; 8] = [
-    "sha", "ref", "ref_name", "ref_type", "head_ref", "base_ref", "event", "run_id",
+const COMMIT: [&str; 10] = [
+    "sha",
+    "ref",
+    "ref_name",
+    "ref_type",
+    "head_ref",
+    "base_ref",
+    "event",
+    "event_path",
+    "workflow_ref",
+    "run_id",
 ];
 /// The same in the environment of a script.
-const COMMIT_VARIABLES: [&str; 2] = ["GITHUB_SHA", "GITHUB_REF"];
+const COMMIT_VARIABLES: [&str; 4] = [
+    "GITHUB_SHA",
+    "GITHUB_REF",
+    "GITHUB_EVENT_PATH",
+    "GITHUB_WORKFLOW_REF",
+];
 
 /// What a job asks for.
 #[derive(Debug, Default, Clone)]
