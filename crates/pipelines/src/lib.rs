@@ -40,6 +40,7 @@ mod start;
 mod step;
 mod step_env;
 mod uses;
+mod versions;
 
 pub use bisect::BisectRequest;
 pub use held::held_worktree;
