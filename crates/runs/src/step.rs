@@ -71,7 +71,7 @@ pub struct StepPlace {
     /// Where it writes what it has to say to the steps after it.
     pub files: PathBuf,
     pub script: Option<PathBuf>,
-    /// Within the worktree.
+    /// Within the worktree, or an absolute path as the step sees it.
     pub working_directory: PathBuf,
 }
 

@@ -42,6 +42,32 @@ async fn steps_change_the_environment_of_those_after_them() {
     yard.stop().await;
 }
 
+#[tokio::test]
+async fn steps_start_in_any_directory_of_their_job() {
+    for options in [Options::default(), contained()] {
+        let mut yard = Yard::with(options).await;
+        yard.run_jobs(
+            r#"
+  one:
+    runs-on: linux
+    steps:
+      - run: mkdir -p "$RUNNER_TEMP/build" "$HOME/at"; echo "AT=$HOME/at" >> "$GITHUB_ENV"
+      - {run: test . -ef "$RUNNER_TEMP/build", working-directory: "${{ runner.temp }}/build"}
+      - {run: test . -ef "$HOME/at", working-directory: "${{ env.AT }}"}
+"#,
+        )
+        .await
+        .green();
+        let ended = yard
+            .run_jobs(
+                "\n  one:\n    runs-on: linux\n    steps: [{run: pwd, working-directory: /etc}]\n",
+            )
+            .await;
+        assert_eq!(ended.states(), ["one rejected"]);
+        yard.stop().await;
+    }
+}
+
 /// What a branch's steps write is not to be trusted.
 #[tokio::test]
 async fn files_for_later_steps_cannot_change_what_is_the_daemons() {

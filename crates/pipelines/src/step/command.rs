@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::directory::start_directory;
 use super::{StepEnd, StepRunner, invalid, is_background};
 use crate::context::{self, Contexts};
 use crate::env_files;
@@ -251,7 +252,7 @@ impl StepRunner<'_> {
         Ok([own, left].into_iter().flatten().fold(most, Duration::min))
     }
 
-    /// Within the worktree: an absolute path has to be one that the step finds it by.
+    /// An absolute path has to be one that the step finds a directory of the job by.
     fn working_directory(
         &self,
         planned: &PlannedStep,
@@ -264,19 +265,12 @@ impl StepRunner<'_> {
         let written = written.map_err(|fault| invalid("`working-directory`", &fault))?;
         let checked = self.secrets.check("`working-directory`", &written);
         checked.map_err(|why| StepEnd::of(StepState::Rejected, why))?;
-        let path = Path::new(&written);
-        let inside = path.strip_prefix(&self.seen.worktree).unwrap_or(path);
-        let is_inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
-        match inside.components().all(is_inside) {
-            true => Ok(inside
-                .components()
-                .filter(|part| *part != Component::CurDir)
-                .collect()),
-            false => {
-                let reason = format!("working-directory: {written:?} is not in the worktree");
-                Err(StepEnd::of(StepState::Rejected, reason))
-            }
-        }
+        start_directory(&self.seen, &written).ok_or_else(|| {
+            let reason = format!(
+                "working-directory: {written:?} is not in the worktree, in `runner.temp` or in the home of the job"
+            );
+            StepEnd::of(StepState::Rejected, reason)
+        })
     }
 }
 

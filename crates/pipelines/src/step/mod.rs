@@ -4,6 +4,7 @@
 mod act;
 mod attend;
 mod command;
+mod directory;
 mod scope;
 
 use std::collections::BTreeMap;
