@@ -43,6 +43,31 @@ async fn steps_change_the_environment_of_those_after_them() {
 }
 
 #[tokio::test]
+async fn steps_find_what_githubs_runner_has() {
+    for options in [Options::default(), contained()] {
+        let mut yard = Yard::with(options).await;
+        yard.run_jobs(
+            r#"
+  one:
+    runs-on: linux
+    strategy: {matrix: {m: [{e: {A: one, B: two words}}]}}
+    env: ${{ matrix.m.e }}
+    steps:
+      - run: test "$A $B" = 'one two words'; echo 'MORE={"C":"3"}' >> "$GITHUB_ENV"
+      - {run: test "$C" = 3, env: "${{ fromJSON(env.MORE) }}"}
+      - run: test "$(cat "$GITHUB_EVENT_PATH")" = "$EVENT"; test "$GITHUB_EVENT_PATH" = "$AT"
+        env: {EVENT: "${{ toJSON(github.event) }}", AT: "${{ github.event_path }}"}
+      - {id: here, run: test "$RUNNER_WORKSPACE $GITHUB_ACTION" = "$SEEN", env: {SEEN: "${{ runner.workspace }} ${{ github.action }}"}}
+      - run: test "$(dirname "$GITHUB_WORKSPACE")" = "$RUNNER_WORKSPACE"; test -n "$GITHUB_WORKFLOW_REF" -a -n "$GITHUB_RETENTION_DAYS"
+"#,
+        )
+        .await
+        .green();
+        yard.stop().await;
+    }
+}
+
+#[tokio::test]
 async fn steps_start_in_any_directory_of_their_job() {
     for options in [Options::default(), contained()] {
         let mut yard = Yard::with(options).await;
