@@ -36,6 +36,8 @@ pub(crate) fn write(tmp: &Path, plan: &WorkflowPlan) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
     use branchyard_workflow::{EventKind, PlanFacts, WorkflowEvent, WorkflowOptions, check};
 
@@ -46,6 +48,7 @@ mod tests {
             ".branchyard/workflows/ci.yml",
             text,
             &WorkflowOptions::default(),
+            &BTreeMap::new(),
         );
         let event = WorkflowEvent::new(EventKind::WorkflowDispatch, "refs/heads/main");
         let plan = workflow.unwrap().plan(&event, &PlanFacts::default());

@@ -105,7 +105,7 @@ mod tests {
     fn what_a_step_knows_is_the_same_in_variables_and_in_contexts() {
         let text = "on: push\njobs: {a: {runs-on: linux, steps: [{id: s, run: x}]}}\n";
         let file = ".branchyard/workflows/ci.yml";
-        let workflow = check(file, text, &WorkflowOptions::default()).unwrap();
+        let workflow = check(file, text, &WorkflowOptions::default(), &BTreeMap::new()).unwrap();
         let facts = PlanFacts {
             repository: "app".to_owned(),
             is_ref_protected: true,
@@ -120,6 +120,7 @@ mod tests {
             job: "a",
             attempt: 1,
             step: 1,
+            action_path: None,
             id: Some("s"),
             directory,
             tmp,
