@@ -17,6 +17,7 @@ mod job_tests;
 mod jobs;
 mod kills;
 mod matrix;
+mod own_keys;
 mod refusals;
 mod retry;
 mod reuse;

@@ -33,6 +33,11 @@ pub(super) fn count<'de, D: Deserializer<'de>, T: From<usize>>(from: D) -> Resul
     from.deserialize_i64(Count { most: AT_ONCE }).map(T::from)
 }
 
+/// How often something is done again; also for a key that may be left out.
+pub(super) fn few<'de, D: Deserializer<'de>, T: From<usize>>(from: D) -> Result<T, D::Error> {
+    from.deserialize_i64(Count { most: 10 }).map(T::from)
+}
+
 /// How many in all.
 pub(super) fn many<'de, D: Deserializer<'de>, T: From<usize>>(from: D) -> Result<T, D::Error> {
     from.deserialize_i64(Count { most: AT_ALL }).map(T::from)

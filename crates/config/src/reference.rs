@@ -209,10 +209,12 @@ impl DescribedKey<'_> {
 }
 
 fn written_path(path: &[String]) -> String {
-    let quoted = path.iter().map(|part| match part.contains(['.', ':']) {
-        true => format!("{part:?}"),
-        false => part.clone(),
-    });
+    let quoted = path
+        .iter()
+        .map(|part| match part.contains(['.', ':', '/']) {
+            true => format!("{part:?}"),
+            false => part.clone(),
+        });
     quoted.collect::<Vec<_>>().join(".")
 }
 

@@ -14,6 +14,7 @@ use crate::concurrency::{GroupEntry, GroupPlace};
 use crate::context::{self, NeededJob};
 use crate::job::{self, HeldJob};
 use crate::live::{LivePipeline, StopHandle, finish, since};
+use crate::own_keys;
 use crate::pipelines::Pipelines;
 use crate::planned::{invalid, is_wanted, jobs_of, options, why_unwanted};
 use crate::set_up;
@@ -296,6 +297,7 @@ impl Driver<'_> {
         let mut rows = workflow
             .and_then(|workflow| workflow.expand(&plan.plan, &job.job, &context::needs(needed)))
             .map_err(|faults| invalid(&faults))?;
+        own_keys::apply(repo.config(), &plan.plan.file, &mut rows);
         set_up::put_first(plan.setup.as_ref(), &mut rows);
         let mut replanned = (*plan).clone();
         let at = replanned.plan.jobs.iter().position(|it| it.id == job.id);

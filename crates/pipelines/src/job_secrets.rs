@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::disk::FrozenPlan;
 use crate::pipelines::Pipelines;
+use crate::planned::job_path;
 use branchyard_model::{ErrorKind, PipelineRecord, PipelineSource, Problem};
 use branchyard_process::Redactor;
 use branchyard_runs::secrets;
@@ -89,9 +90,7 @@ impl JobSecrets {
                 .field("secrets")
                 .help("push the branch, and start a pipeline of it without `commit` or `source`"));
         }
-        let file = plan.plan.file.rsplit('/').next().unwrap_or_default();
-        let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
-        let called = format!("{stem}/{}", job.job);
+        let called = job_path(&plan.plan.file, &job.job);
         let runs = &pipelines.inner().runs;
         let given = secrets::for_job(runs, (repo.name(), &record.branch), &called, names);
         given.map(Self)

@@ -27,6 +27,7 @@ mod job_tests;
 mod list;
 mod live;
 mod open;
+mod own_keys;
 mod pipelines;
 mod planned;
 mod regular;
@@ -43,6 +44,7 @@ mod uses;
 mod versions;
 
 pub use bisect::BisectRequest;
+pub use forecast::forecast;
 pub use held::held_worktree;
 pub use job_tests::job_tests;
 pub use list::PipelineFilter;

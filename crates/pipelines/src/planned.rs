@@ -98,6 +98,13 @@ pub(crate) fn job_record(job: &PlannedJob) -> JobRecord {
     }
 }
 
+/// How the configuration names a job: `ci/test` is `test` of ci.yml.
+pub(crate) fn job_path(file: &str, job: &str) -> String {
+    let file = file.rsplit('/').next().unwrap_or_default();
+    let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+    format!("{stem}/{job}")
+}
+
 /// Whether the job's `if` holds.
 pub(crate) fn is_wanted(
     plan: &WorkflowPlan,

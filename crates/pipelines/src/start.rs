@@ -13,6 +13,7 @@ use crate::context;
 use crate::disk::FrozenPlan;
 use crate::drive;
 use crate::live::{LiveParts, LivePipeline};
+use crate::own_keys;
 use crate::pipelines::Pipelines;
 use crate::planned::{invalid, jobs_of, options};
 use crate::request::PipelineRequest;
@@ -118,6 +119,7 @@ impl Pipelines {
         let plan = workflow.plan(&event, &facts);
         let plan = plan.map_err(Unplanned::Invalid)?;
         let mut plan = plan.ok_or_else(|| nothing_to_do(&file.path, event.kind))?;
+        own_keys::apply(repo.config(), &file.path, &mut plan.jobs);
         let setup = set_up::declared(&repo, &at.commit).await?;
         set_up::put_first(setup.as_ref(), &mut plan.jobs);
         let warnings = workflow.warnings().iter();
