@@ -7,10 +7,11 @@ use super::{Ended, PIPELINES};
 use crate::support::{Options, Yard, processes_in, until};
 
 /// The moments, whether the pipeline is one by then, and how many daemons in a row are killed there.
-const POINTS: [(&str, bool, usize); 10] = [
+const POINTS: [(&str, bool, usize); 11] = [
     ("pipeline-planned", false, 1),
     ("pipeline-recorded", true, 1),
     ("attempt-recorded", true, 2),
+    ("scratch-registered", true, 1),
     ("scratch-prepared", true, 1),
     ("step-begins", true, 1),
     ("step-started", true, 2),
@@ -123,4 +124,38 @@ async fn see_all_of_it(yard: &Yard, point: &str, ended: &Ended) {
     .await;
     let scratch = yard.scratch_worktrees();
     assert!(scratch.len() <= 2, "{point}: {scratch:?}");
+}
+
+/// Killed when it has the rows on disk that outputs made, and not yet what becomes of them.
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_that_outputs_made_outlive_a_kill() {
+    let mut yard = Yard::asleep(Options::default());
+    let marks = yard.mark("marks");
+    yard.jobs(&format!(
+        r#"
+  list:
+    runs-on: linux
+    outputs: {{rows: "${{{{ steps.rows.outputs.rows }}}}"}}
+    steps: [{{id: rows, run: "echo list >> {0}; echo 'rows=[\"x\",\"y\"]' >> $GITHUB_OUTPUT"}}]
+  made:
+    needs: list
+    runs-on: linux
+    strategy: {{matrix: {{row: "${{{{ fromJSON(needs.list.outputs.rows) }}}}"}}}}
+    steps: [{{run: "echo $ROW >> {0}", env: {{ROW: "${{{{ matrix.row }}}}"}}}}]
+"#,
+        marks.display()
+    ));
+    let crash = [("BRANCHYARD_CRASH_AT", "pipeline-replanned")];
+    let mut daemon = yard.start_binary(&crash).await;
+    let id = yard.start_pipeline(json!({})).await;
+    assert!(!daemon.ended().await.success());
+    let mut daemon = yard.start_binary(&[]).await;
+    let ended = yard.pipeline_ended(&id).await.green();
+    let mut names: Vec<_> = ended.jobs().iter().map(|job| &job["name"]).collect();
+    names.sort_by_key(|name| name.to_string());
+    assert_eq!(names, ["list", "made (x)", "made (y)"]);
+    let mut marked = yard.marked("marks");
+    marked.sort();
+    assert_eq!(marked, ["list", "x", "y"]);
+    daemon.stop().await;
 }

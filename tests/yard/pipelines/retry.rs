@@ -80,3 +80,37 @@ async fn failed_jobs_and_those_that_need_them_run_again_alone() {
     assert_eq!(last.data["attempt"], 4);
     yard.stop().await;
 }
+
+/// A job whose supervisor went down is tried again if it says so, and once; another one is lost.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_job_is_tried_again_where_it_says_so() {
+    let mut yard = Yard::new().await;
+    let dir = yard.dir.path().display().to_string();
+    let job = |name: &str, retry: &str| {
+        format!(
+            "  {name}:\n    runs-on: linux\n{retry}    steps:\n      - run: |\n          echo try >> {dir}/{name}\n          \
+             if [ \"$(wc -l < {dir}/{name})\" = 1 ]; then for i in $(seq 600); do sleep 0.1; done; fi\n"
+        )
+    };
+    let again = "    retry: {max: 1, on: [lost]}\n";
+    yard.jobs(&[job("again", again), job("plain", "")].concat());
+    let id = yard.start_pipeline(json!({})).await;
+    for job in ["again", "plain"] {
+        let mark = yard.mark(job);
+        crate::support::until("its command runs", || mark.exists()).await;
+        let record = yard.get_json(&format!("/api/pipelines/{id}")).await;
+        let jobs = record["jobs"].as_array().unwrap();
+        let job = jobs.iter().find(|it| it["job"] == job).unwrap();
+        yard.kill_supervisor(text(&job["steps"][0]["run_id"])).await;
+    }
+    let ended = yard.pipeline_ended(&id).await;
+    assert_eq!(ended.states(), ["again succeeded", "plain lost"]);
+    let again = ended.job("again");
+    assert_eq!(
+        (&again["attempt"], &again["retries"]),
+        (&json!(2), &json!(1))
+    );
+    assert_eq!(yard.marked("again"), ["try", "try"]);
+    assert_eq!(yard.marked("plain"), ["try"]);
+    yard.stop().await;
+}
