@@ -8,7 +8,7 @@ use branchyard_model::{
 };
 use branchyard_pipelines::{
     BisectRequest, LivePipeline, PipelineFilter, PipelineRequest, Pipelines, RetryRequest,
-    pipeline_not_found,
+    forecast, pipeline_not_found,
 };
 use branchyard_runs::View;
 
@@ -41,8 +41,7 @@ pub async fn check(
     request: &PipelineRequest,
 ) -> Result<PipelineCheck, Problem> {
     check_place(app, repo, request.branch.as_ref())?;
-    let pipelines = &app.yard().pipelines;
-    pipelines.check(repo, request, app.principal()).await
+    forecast(&app.yard().pipelines, repo, request, app.principal()).await
 }
 
 /// As [`start`], a bisect.

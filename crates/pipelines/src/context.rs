@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::disk::StepProgress;
-use crate::{event_file, step_env};
+use crate::event_file;
 use branchyard_model::{JobState, StepState};
 use branchyard_workflow::{
     ALL_VARIABLES, EvalContext, ExprFault, ExprObject, ExprValue, JobStatus, Planned, PlannedJob,
@@ -96,6 +96,13 @@ pub(crate) fn of_plan(plan: &WorkflowPlan) -> Contexts {
     }
 }
 
+/// What `github.event` is, as JSON; none of a bisect, which has no event.
+pub(crate) fn event(plan: &WorkflowPlan) -> Result<Option<String>, ExprFault> {
+    let has_event = plan.contexts.contains_key("github");
+    let event = has_event.then(|| render("${{ toJSON(github.event) }}", &of_plan(plan).eval()));
+    event.transpose()
+}
+
 /// The context `needs`: rows of one matrix are one job, whose outputs the last of them sets.
 pub(crate) fn needs(jobs: &[NeededJob]) -> ExprValue {
     let mut merged: Vec<(&str, &'static str, BTreeMap<&str, &str>)> = Vec::new();
@@ -174,7 +181,7 @@ pub(crate) fn of_job(plan: &WorkflowPlan, job: &PlannedJob, facts: &JobFacts<'_>
     let secrets = facts.secrets.iter();
     let secrets = secrets.map(|(name, value)| (name.as_str(), ExprValue::text(value.as_str())));
     let tmp = ExprValue::text(&*facts.tmp.to_string_lossy());
-    let above = step_env::above(facts.directory).to_string_lossy();
+    let above = above(facts.directory).to_string_lossy();
     shared
         .with("github", ExprValue::Object(github.into()))
         .with("needs", facts.needs.clone())
@@ -194,6 +201,11 @@ pub(crate) fn of_job(plan: &WorkflowPlan, job: &PlannedJob, facts: &JobFacts<'_>
                 ("debug", ExprValue::text("")),
             ]),
         )
+}
+
+/// The directory that the worktree is in, which is called its workspace.
+pub(crate) fn above(worktree: &Path) -> &Path {
+    worktree.parent().unwrap_or(worktree)
 }
 
 /// As GitHub calls it.

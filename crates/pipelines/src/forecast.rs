@@ -22,40 +22,38 @@ use branchyard_model::{
 use branchyard_workflow::{PlannedJob, WorkflowFault};
 use branchyard_workspace::repos::Repo;
 
-impl Pipelines {
-    /// What [`Pipelines::start`] would start.
-    pub async fn check(
-        &self,
-        repo: &RepoName,
-        request: &PipelineRequest,
-        principal: &Principal,
-    ) -> Result<PipelineCheck, Problem> {
-        if request.source == PipelineSource::Workspace {
-            // A snapshot is written for it.
-            principal.require(Scope::BuildRun)?;
-        }
-        let planned = match self.plan(repo, request, principal).await {
-            Ok(planned) => planned,
-            Err(Unplanned::Refused(problem)) => return Err(problem),
-            Err(Unplanned::Invalid(faults)) => {
-                return Ok(PipelineCheck {
-                    problems: faults.into_iter().map(problem).collect(),
-                    ..PipelineCheck::default()
-                });
-            }
-        };
-        let record = record(&planned, principal, None);
-        let PlannedPipeline { repo, frozen, .. } = planned;
-        let mut forecast = Forecast {
-            pipelines: self,
-            repo,
-            plan: frozen,
-            record,
-            known: BTreeMap::new(),
-        };
-        forecast.look_at_all().await;
-        Ok(forecast.told())
+/// What [`Pipelines::start`] would start.
+pub async fn forecast(
+    pipelines: &Pipelines,
+    repo: &RepoName,
+    request: &PipelineRequest,
+    principal: &Principal,
+) -> Result<PipelineCheck, Problem> {
+    if request.source == PipelineSource::Workspace {
+        // A snapshot is written for it.
+        principal.require(Scope::BuildRun)?;
     }
+    let planned = match pipelines.plan(repo, request, principal).await {
+        Ok(planned) => planned,
+        Err(Unplanned::Refused(problem)) => return Err(problem),
+        Err(Unplanned::Invalid(faults)) => {
+            return Ok(PipelineCheck {
+                problems: faults.into_iter().map(problem).collect(),
+                ..PipelineCheck::default()
+            });
+        }
+    };
+    let record = record(&planned, principal, None);
+    let PlannedPipeline { repo, frozen, .. } = planned;
+    let mut forecast = Forecast {
+        pipelines,
+        repo,
+        plan: frozen,
+        record,
+        known: BTreeMap::new(),
+    };
+    forecast.look_at_all().await;
+    Ok(forecast.told())
 }
 
 fn problem(fault: WorkflowFault) -> WorkflowProblem {
@@ -75,19 +73,19 @@ struct Forecast<'a> {
     /// Of a pipeline that there never is.
     record: PipelineRecord,
     /// What is known of jobs by their ids.
-    known: BTreeMap<String, Known>,
+    known: BTreeMap<String, Outlook>,
 }
 
 /// What would become of a job.
 #[derive(Debug, Clone)]
-struct Known {
+struct Outlook {
     would: JobForecast,
     reason: Option<String>,
     answered_by: Option<AnsweredBy>,
     outputs: BTreeMap<String, String>,
 }
 
-impl Known {
+impl Outlook {
     fn of(would: JobForecast, reason: impl Into<Option<String>>) -> Self {
         Self {
             would,
@@ -117,7 +115,7 @@ impl Forecast<'_> {
     async fn look_at_all(&mut self) {
         while let Some(job) = self.next().cloned() {
             let known = self.look_at(&job).await;
-            let known = known.unwrap_or_else(Known::rejected);
+            let known = known.unwrap_or_else(Outlook::rejected);
             self.known.insert(job.id, known);
         }
     }
@@ -132,25 +130,25 @@ impl Forecast<'_> {
         })
     }
 
-    async fn look_at(&self, job: &PlannedJob) -> Result<Known, Problem> {
+    async fn look_at(&self, job: &PlannedJob) -> Result<Outlook, Problem> {
         if job.skipped.is_some() {
-            return Ok(Known::of(JobForecast::Skip, "runs_on".to_owned()));
+            return Ok(Outlook::of(JobForecast::Skip, "runs_on".to_owned()));
         }
         let plan = &self.plan.plan;
         let all = self.needed(&all_needed(plan, job).into_iter().collect::<Vec<_>>());
         if let Some(open) = all.iter().find(|needed| needed.state == JobState::Blocked) {
             let reason = format!("after {}", open.key);
-            return Ok(Known::of(JobForecast::Follow, reason));
+            return Ok(Outlook::of(JobForecast::Follow, reason));
         }
         let direct: Vec<_> = job.needs.iter().map(String::as_str).collect();
         let (direct, status) = (self.needed(&direct), context::status_of(&all));
         if !is_wanted(plan, job, (&direct, status))? {
             let reason = why_unwanted(job, status).to_owned();
-            return Ok(Known::of(JobForecast::Skip, reason));
+            return Ok(Outlook::of(JobForecast::Skip, reason));
         }
         if job.is_deferred {
             let reason = "its rows are made of outputs".to_owned();
-            return Ok(Known::of(JobForecast::Run, reason));
+            return Ok(Outlook::of(JobForecast::Run, reason));
         }
         self.look_for_answer(job, &direct).await
     }
@@ -159,7 +157,7 @@ impl Forecast<'_> {
         &self,
         job: &PlannedJob,
         needed: &[NeededJob],
-    ) -> Result<Known, Problem> {
+    ) -> Result<Outlook, Problem> {
         let (pipelines, repo) = (self.pipelines, &self.repo);
         let secrets = JobSecrets::of(pipelines, repo, &self.record, (&self.plan, job))?;
         uses::check_tools(&pipelines.inner().runs, repo, job).await?;
@@ -167,7 +165,7 @@ impl Forecast<'_> {
         let setup = JobSetup::of(pipelines, repo, &self.plan, place).await?;
         let seen = setup.as_ref().map(JobSetup::seen);
         if seen == Some(None) {
-            return Ok(Known::of(
+            return Ok(Outlook::of(
                 JobForecast::Run,
                 "it is to be set up first".to_owned(),
             ));
@@ -188,11 +186,11 @@ impl Forecast<'_> {
         let key = reuse::key(pipelines, repo, &question).await?;
         let answer = key.and_then(|key| reuse::would_answer(pipelines, &question, &key, trust));
         Ok(match answer {
-            None => Known::of(JobForecast::Run, None),
-            Some((answered, attempt)) => Known {
+            None => Outlook::of(JobForecast::Run, None),
+            Some((answered, attempt)) => Outlook {
                 answered_by: Some(answered),
                 outputs: attempt.outputs,
-                ..Known::of(JobForecast::Reuse, None)
+                ..Outlook::of(JobForecast::Reuse, None)
             },
         })
     }
@@ -228,7 +226,7 @@ impl Forecast<'_> {
     fn told(mut self) -> PipelineCheck {
         let jobs = self.plan.plan.jobs.iter().map(|job| {
             let (shown, known) = (job_record(job), self.known.remove(&job.id));
-            let known = known.unwrap_or_else(|| Known::of(JobForecast::Follow, None));
+            let known = known.unwrap_or_else(|| Outlook::of(JobForecast::Follow, None));
             CheckedJob {
                 job: shown.job,
                 name: shown.name,

@@ -230,9 +230,13 @@ impl JobRunner<'_> {
         (lease, setup): (&ScratchLease, Option<&mut JobSetup>),
     ) -> Result<JobEnd, JobEnd> {
         let (plan, dirs) = (self.live().plan(), self.dirs());
-        let made = dirs.make();
-        made.and_then(|()| event_file::write(dirs.tmp(), &plan.plan))
-            .map_err(|error| self.unwritten(&error))?;
+        let event = context::event(&plan.plan);
+        let event = event.map_err(|fault| JobEnd::invalid("`github.event`", &fault))?;
+        let written = dirs.make().and_then(|()| match &event {
+            Some(event) => event_file::write(dirs.tmp(), event),
+            None => Ok(()),
+        });
+        written.map_err(|error| self.unwritten(&error))?;
         let seen = self.seen(repo, lease)?;
         let secrets = self.secrets(repo)?;
         let facts = JobFacts {

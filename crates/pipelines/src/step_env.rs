@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::context::architecture;
+use crate::context::{above, architecture};
 use crate::{env_files, event_file};
 use branchyard_workflow::{ExprValue, WorkflowPlan};
 
@@ -46,11 +46,6 @@ pub(crate) struct StepVariables<'a> {
 /// What a step is called as an action: its id, or a name that no id is.
 pub(crate) fn action_name(id: Option<&str>, number: usize) -> String {
     id.map_or_else(|| format!("__run_{number}"), str::to_owned)
-}
-
-/// The directory that the worktree is in, which is called its workspace.
-pub(crate) fn above(worktree: &Path) -> &Path {
-    worktree.parent().unwrap_or(worktree)
 }
 
 impl StepVariables<'_> {

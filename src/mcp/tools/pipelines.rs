@@ -66,10 +66,9 @@ struct ListedOrShown<'a> {
     pipeline_id: Option<PipelineId>,
     state: Option<String>,
     ended: Option<bool>,
-    /// Of `check`: whether there would be a pipeline, what is wrong if not, and what would become of each job.
+    /// Of `check`, which also has `jobs`: whether there would be a pipeline, and what is wrong if not.
     valid: Option<bool>,
     problems: Option<Vec<WorkflowProblem>>,
-    jobs: Option<Vec<serde_json::Value>>,
     truncated: bool,
     next_cursor: Option<String>,
     next: Option<String>,
