@@ -91,6 +91,8 @@ pub(crate) struct Attempt {
     pub(crate) end: Option<JobEnd>,
     /// Until when its worktree is held after that.
     pub(crate) held_until: Option<Timestamp>,
+    /// The digest of all that it sees but the outputs of its set-up, as it was before its steps.
+    pub(crate) sees: Option<String>,
     /// The digest of all that it sees, if it may answer for others.
     pub(crate) key: Option<String>,
     /// The job that answered for it.
@@ -103,6 +105,8 @@ pub(crate) struct Attempt {
 pub(crate) struct SetupProgress {
     /// Whether there is nothing for its commands to do.
     pub(crate) is_copied: bool,
+    /// All that decided what its outputs are, when it began.
+    pub(crate) key: Option<String>,
     /// What its commands find, as a digest of its inputs.
     pub(crate) inputs: Option<String>,
     /// What stands for its outputs, where they are kept.

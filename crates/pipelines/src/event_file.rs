@@ -20,7 +20,11 @@ pub(crate) fn write(tmp: &Path, event: &str) -> io::Result<()> {
     let fresh = tmp.join(format!("{NAME}.{}", RunId::new()));
     let mut file = File::create_new(&fresh)?;
     file.write_all(event.as_bytes())?;
-    fs::rename(fresh, path(tmp))
+    match fs::rename(&fresh, path(tmp)) {
+        // A step that an earlier daemon started made a directory of it, which is its own loss.
+        Err(error) if error.kind() == io::ErrorKind::IsADirectory => fs::remove_file(fresh),
+        renamed => renamed,
+    }
 }
 
 #[cfg(test)]
@@ -39,6 +43,9 @@ mod tests {
             assert_eq!(fs::read_to_string(path(&tmp)).unwrap(), event);
         }
         assert_eq!(fs::read_to_string(&outside).unwrap(), "mine");
+        fs::remove_file(path(&tmp)).unwrap();
+        fs::create_dir_all(path(&tmp).join("x")).unwrap();
+        write(&tmp, "{}").unwrap();
         assert_eq!(fs::read_dir(&tmp).unwrap().count(), 1);
     }
 }

@@ -33,6 +33,8 @@ pub async fn forecast(
         // A snapshot is written for it.
         principal.require(Scope::BuildRun)?;
     }
+    // Each asks the tools of the machine, for each of its jobs. The semaphore is never closed.
+    let _turn = pipelines.inner().forecasts.acquire().await;
     let planned = match pipelines.plan(repo, request, principal).await {
         Ok(planned) => planned,
         Err(Unplanned::Refused(problem)) => return Err(problem),
@@ -162,7 +164,7 @@ impl Forecast<'_> {
         let secrets = JobSecrets::of(pipelines, repo, &self.record, (&self.plan, job))?;
         uses::check_tools(&pipelines.inner().runs, repo, job).await?;
         let place = (self.record.branch.clone(), self.record.commit.clone());
-        let setup = JobSetup::of(pipelines, repo, &self.plan, place).await?;
+        let setup = JobSetup::of(pipelines, repo, (&self.plan, job), place).await?;
         let seen = setup.as_ref().map(JobSetup::seen);
         if seen == Some(None) {
             return Ok(Outlook::of(
@@ -176,14 +178,17 @@ impl Forecast<'_> {
             job,
             secrets: &secrets,
             needs: &context::needs(needed),
-            setup: seen.flatten(),
             artifacts: self.artifacts(job),
         };
         let trust = ReuseTrust {
             is_protected: self.plan.is_protected,
             sees_all: self.plan.sees_all,
         };
-        let key = reuse::key(pipelines, repo, &question).await?;
+        let sees = reuse::key(pipelines, repo, &question).await?;
+        let key = match seen {
+            Some(seen) => reuse::with_setup(sees.as_deref(), seen),
+            None => sees,
+        };
         let answer = key.and_then(|key| reuse::would_answer(pipelines, &question, &key, trust));
         Ok(match answer {
             None => Outlook::of(JobForecast::Run, None),

@@ -67,6 +67,13 @@ impl JobRunner<'_> {
         let (mut attempt, mut holds) = (Attempt::default(), None);
         let end = self.attempt(held, &mut attempt, &mut holds).await;
         let end = end.unwrap_or_else(|end| end);
+        // However it ended, its worktree is nobody else's while a command of it is at work.
+        let runs = &self.pipelines().inner().runs;
+        let minted = attempt.steps.iter().filter_map(|step| step.minted);
+        for live in minted.filter_map(|id| runs.live(id)) {
+            live.viewers().stop("its job has ended");
+            live.ended().await;
+        }
         let is_new = holds.is_some() && attempt.end.is_none();
         // What a job with secrets left may have them in it.
         if is_new && self.job().secrets.is_empty() && !self.is_retried(&end) {
@@ -150,7 +157,7 @@ impl JobRunner<'_> {
         let repo = self.live().look(|record| record.repo.clone());
         let repo = self.pipelines().inner().repos.get(&repo);
         let repo = repo.map_err(JobEnd::rejected)?;
-        let mut setup = None;
+        let (mut setup, is_held) = (None, held.is_some());
         match held {
             Some(held) => {
                 *attempt = held.attempt;
@@ -179,11 +186,11 @@ impl JobRunner<'_> {
                 tools.map_err(JobEnd::rejected)?;
                 setup = self.setup(&repo).await?;
                 *attempt = fresh_attempt(&self.live().job(&self.job().id), self.job());
-                // What is not made yet was seen by nobody.
-                let seen = setup.as_ref().map(JobSetup::seen);
-                if seen != Some(None) {
-                    attempt.key = self.reuse_key(&repo, seen.flatten()).await?;
-                }
+                attempt.sees = self.reuse_key(&repo).await?;
+                attempt.key = match &setup {
+                    Some(setup) => reuse::with_setup(attempt.sees.as_deref(), setup.seen()),
+                    None => attempt.sees.clone(),
+                };
                 if let Some(answer) = self.answer(attempt.key.as_deref()) {
                     *attempt = answer;
                     return Ok(JobEnd::of(JobState::Reused, None));
@@ -203,18 +210,16 @@ impl JobRunner<'_> {
         crash_point("attempt-recorded");
         self.show_begun(attempt);
         self.prepare(attempt, lease).await?;
-        if setup.is_none() {
-            setup = self.setup(&repo).await?;
+        if is_held {
+            // It goes on whatever the set-up would be now: its steps may be under way.
+            setup = self.setup(&repo).await.unwrap_or_default();
         }
         let end = self
             .run_steps(&repo, attempt, (lease, setup.as_mut()))
             .await?;
-        if let Some(setup) = &setup {
-            attempt.key = match setup.seen_by(&attempt.setup) {
-                Some(seen) => self.reuse_key(&repo, Some(seen)).await?,
-                // Nobody else finds what it found.
-                None => None,
-            };
+        if self.live().plan().setup.is_some() {
+            let seen = JobSetup::seen_by(&attempt.setup);
+            attempt.key = reuse::with_setup(attempt.sees.as_deref(), seen);
         }
         self.note_tests(&repo, attempt, (lease, &end)).await;
         if end.state == JobState::Succeeded {
@@ -230,13 +235,12 @@ impl JobRunner<'_> {
         (lease, setup): (&ScratchLease, Option<&mut JobSetup>),
     ) -> Result<JobEnd, JobEnd> {
         let (plan, dirs) = (self.live().plan(), self.dirs());
+        dirs.make().map_err(|error| self.unwritten(&error))?;
         let event = context::event(&plan.plan);
-        let event = event.map_err(|fault| JobEnd::invalid("`github.event`", &fault))?;
-        let written = dirs.make().and_then(|()| match &event {
-            Some(event) => event_file::write(dirs.tmp(), event),
-            None => Ok(()),
-        });
-        written.map_err(|error| self.unwritten(&error))?;
+        if let Some(event) = event.map_err(|fault| JobEnd::invalid("`github.event`", &fault))? {
+            let written = event_file::write(dirs.tmp(), &event);
+            written.map_err(|error| self.unwritten(&error))?;
+        }
         let seen = self.seen(repo, lease)?;
         let secrets = self.secrets(repo)?;
         let facts = JobFacts {
@@ -353,21 +357,15 @@ impl JobRunner<'_> {
     async fn setup(&self, repo: &Arc<Repo>) -> Result<Option<JobSetup>, JobEnd> {
         let (branch, (commit, _)) = (self.live().look(|it| it.branch.clone()), self.commit());
         let plan = self.live().plan();
-        let needed = JobSetup::of(self.pipelines(), repo, &plan, (branch, commit));
+        let of = (&*plan, self.job());
+        let needed = JobSetup::of(self.pipelines(), repo, of, (branch, commit));
         needed.await.map_err(JobEnd::rejected)
     }
 
-    async fn reuse_key(
-        &self,
-        repo: &Arc<Repo>,
-        setup: Option<(&str, &str)>,
-    ) -> Result<Option<String>, JobEnd> {
+    async fn reuse_key(&self, repo: &Arc<Repo>) -> Result<Option<String>, JobEnd> {
         let (record, plan) = (self.live().record(), self.live().plan());
         let secrets = self.secrets(repo)?;
-        let question = ReuseQuestion {
-            setup,
-            ..question(self, (&record, &plan.plan), &secrets)
-        };
+        let question = question(self, (&record, &plan.plan), &secrets);
         let key = reuse::key(self.pipelines(), repo, &question).await;
         key.map_err(JobEnd::rejected)
     }
@@ -538,7 +536,6 @@ fn question<'a>(
         secrets,
         job: job.job(),
         needs: job.needs(),
-        setup: None,
         artifacts: reuse::artifacts_of(job.pipelines(), record.pipeline_id, (plan, job.job())),
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use dashmap::DashMap;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::{Mutex, RwLock};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::concurrency::ConcurrencyGroups;
@@ -77,6 +78,7 @@ pub fn open(parts: PipelineParts) -> io::Result<Pipelines> {
         reusable: ReusePlaces::default(),
         held: HeldWorktrees::default(),
         retrying: Mutex::default(),
+        forecasts: Semaphore::new(1),
         leaving: CancellationToken::new(),
     });
     adopt::adopt(&pipelines, is_copy);

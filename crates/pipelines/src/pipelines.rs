@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use dashmap::DashMap;
 use parking_lot::{Mutex, RwLock};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::concurrency::ConcurrencyGroups;
@@ -45,6 +46,8 @@ pub(crate) struct PipelinesInner {
     pub(crate) held: HeldWorktrees,
     /// Held while the record of a pipeline that has ended is changed.
     pub(crate) retrying: Mutex<()>,
+    /// One is made at a time.
+    pub(crate) forecasts: Semaphore,
     pub(crate) leaving: CancellationToken,
 }
 

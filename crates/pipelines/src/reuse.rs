@@ -16,7 +16,7 @@ use crate::source::with_store;
 use branchyard_artifacts::SetOwner;
 use branchyard_config::FileGlobs;
 use branchyard_git::{CommitTree, object_id};
-use branchyard_model::{AnsweredBy, JobRecord, PipelineId, PipelineRecord, Problem};
+use branchyard_model::{AnsweredBy, JobRecord, PipelineId, PipelineRecord, Problem, sha256};
 use branchyard_runs::step;
 use branchyard_workflow::{BuiltIn, ExprValue, PlannedJob, StepAction, WorkflowPlan};
 use branchyard_workspace::repos::Repo;
@@ -57,9 +57,6 @@ struct JobFacts<'a> {
     /// The name and digest of each artifact of the jobs that it needs by any way.
     artifacts: &'a [(String, String)],
     files: String,
-    /// The set-up, and what stands for the outputs that are found.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    setup: Option<(&'a str, &'a str)>,
 }
 
 /// Whose answer is asked for.
@@ -69,7 +66,6 @@ pub(crate) struct ReuseQuestion<'a> {
     pub(crate) job: &'a PlannedJob,
     pub(crate) secrets: &'a JobSecrets,
     pub(crate) needs: &'a ExprValue,
-    pub(crate) setup: Option<(&'a str, &'a str)>,
     /// The name and digest of each artifact of the jobs that it needs by any way.
     pub(crate) artifacts: Vec<(String, String)>,
 }
@@ -149,10 +145,16 @@ pub(crate) async fn key(
         needs: question.needs,
         artifacts: &question.artifacts,
         files: files(repo, question).await?,
-        setup: question.setup,
     };
     let digest = step::reuse_digest(&pipelines.inner().runs, repo, &facts).await?;
     Ok(Some(digest))
+}
+
+/// The digest of all that a job sees which has a set-up: that, and what stands for its outputs; none of outputs that nobody
+/// else finds.
+pub(crate) fn with_setup(sees: Option<&str>, setup: Option<(&str, &str)>) -> Option<String> {
+    let (sees, (key, outputs)) = (sees?, setup?);
+    Some(sha256(format!("{sees} {key} {outputs}").as_bytes()))
 }
 
 /// The artifacts of the jobs that this one needs by any way, as the pipeline has them.

@@ -76,7 +76,7 @@ impl JobSetup {
     pub(crate) async fn of(
         pipelines: &Pipelines,
         repo: &Arc<Repo>,
-        plan: &FrozenPlan,
+        (plan, job): (&FrozenPlan, &PlannedJob),
         (branch, commit): (BranchName, CommitId),
     ) -> Result<Option<Self>, Problem> {
         let Some(setup) = plan.setup.clone() else {
@@ -96,6 +96,8 @@ impl JobSetup {
                 branch,
                 commit,
                 is_protected: plan.is_protected,
+                // Else it finds what jobs of any branch have left.
+                is_clean: !job.extras.warm,
             },
             kept: None,
             turn: None,
@@ -110,8 +112,8 @@ impl JobSetup {
     }
 
     /// The same of one whose worktree was set up.
-    pub(crate) fn seen_by<'a>(&'a self, progress: &'a SetupProgress) -> Option<(&'a str, &'a str)> {
-        Some((&self.wanted.key, progress.id.as_deref()?))
+    pub(crate) fn seen_by(progress: &SetupProgress) -> Option<(&str, &str)> {
+        Some((progress.key.as_deref()?, progress.id.as_deref()?))
     }
 
     async fn look(&mut self, pipelines: &Pipelines, repo: &Arc<Repo>) -> Result<(), Problem> {
@@ -142,18 +144,27 @@ impl JobSetup {
     }
 
     /// Copies what is kept, or makes room for what the commands make.
-    pub(crate) async fn begin(&self, lease: &ScratchLease) -> Result<SetupProgress, Problem> {
+    pub(crate) async fn begin(&mut self, lease: &ScratchLease) -> Result<SetupProgress, Problem> {
         let problem = |error: branchyard_workspace::Error| error.problem();
         let id = lease.take_setup(&self.wanted).await.map_err(problem)?;
         let inputs = match &id {
-            Some(_) => None,
+            Some(_) => {
+                self.turn = None;
+                None
+            }
             None => Some(lease.begin_setup(&self.wanted).await.map_err(problem)?),
         };
         Ok(SetupProgress {
             is_copied: id.is_some(),
+            key: Some(self.wanted.key.clone()),
             inputs,
             id,
         })
+    }
+
+    /// Has another make it, for the commands have failed.
+    pub(crate) fn give_up(&mut self) {
+        self.turn = None;
     }
 
     /// Keeps what the commands have made.
@@ -162,6 +173,8 @@ impl JobSetup {
         lease: &ScratchLease,
         progress: &mut SetupProgress,
     ) -> Result<Option<Warning>, Problem> {
+        // What was made under an earlier daemon may have been made by other tools than those of this one.
+        self.wanted.is_clean &= progress.key.as_deref() == Some(&self.wanted.key);
         let inputs = progress.inputs.clone().unwrap_or_default();
         let made = lease.keep_setup(&self.wanted, inputs).await;
         self.turn = None;

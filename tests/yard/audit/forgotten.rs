@@ -9,7 +9,14 @@ use super::{newest, since};
 use crate::support::{Agent, Yard};
 
 /// Calls that are no GET and yet change nothing.
-const LOOKS: [&str; 5] = ["/ls", "/read_file", "/grep", "/git/quick", "/mcp"];
+const LOOKS: [&str; 6] = [
+    "/ls",
+    "/read_file",
+    "/grep",
+    "/git/quick",
+    "/pipelines/check",
+    "/mcp",
+];
 
 /// For each part of an address, something that makes sense and is not there.
 fn filled(path: &str) -> String {

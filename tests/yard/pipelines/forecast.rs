@@ -150,7 +150,7 @@ async fn a_reader_asks_about_commits_alone() {
     let (status, problem) = problem_of(ask(json!({"source": "workspace"})).await).await;
     assert_eq!(
         (status, text(&problem["code"])),
-        (403, "forbidden"),
+        (403, "missing_right"),
         "{problem:#}"
     );
     yard.stop().await;

@@ -238,3 +238,72 @@ async fn a_branch_says_its_own() {
     assert_eq!((status, &problem["code"]), (422, &json!("setup_invalid")));
     yard.stop().await;
 }
+
+/// A warm job finds what others left in its worktree, of any branch: what its set-up makes of that is for nobody else.
+#[tokio::test]
+async fn a_warm_job_keeps_nothing_that_it_made() {
+    let mut yard = yard_of("[limits]\nmax_concurrent_runs_per_repo = 1\n");
+    yard.origin.write(
+        "deps.sh",
+        "mkdir deps; cat foreign > deps/made 2>/dev/null || echo of $(cat lock) > deps/made\n",
+    );
+    let workflow = |key: &str, script: &str| {
+        format!("on: push\njobs: {{test: {{runs-on: linux, {key}steps: [{{run: '{script}'}}]}}}}\n")
+    };
+    let show = "cat deps/made";
+    yard.origin
+        .workflow("warm.yml", &workflow("warm: true, ", show));
+    yard.origin.workflow("clean.yml", &workflow("", show));
+    yard.origin
+        .workflow("leave.yml", &workflow("", "echo poison > foreign"));
+    yard.origin.push("topic");
+    yard.start().await;
+    let run = async |branch: &str, file: &str| {
+        let ended = yard.pipeline(json!({"branch": branch, "file": file})).await;
+        ended.green()
+    };
+    run("topic", "leave.yml").await;
+    let warm = run("main", "warm.yml").await;
+    assert_eq!(warm.steps("test"), MADE);
+    assert_eq!(yard.step_log(&warm, "test", 3).await, "poison\nsecond\n");
+    let clean = run("main", "clean.yml").await;
+    assert_eq!(clean.steps("test"), MADE, "{:#}", clean.0);
+    assert_eq!(yard.step_log(&clean, "test", 3).await, "of 1\nsecond\n");
+    // It takes what a clean one made.
+    let warm = run("main", "warm.yml").await;
+    assert_eq!(warm.steps("test"), COPIED);
+    yard.stop().await;
+}
+
+/// What was made under a configuration is not kept as made under the next one.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_another_configuration_made_is_not_kept() {
+    let mut yard = yard_of("");
+    let (dir, did) = (yard.dir.path().display().to_string(), yard.mark("did"));
+    yard.origin.write(
+        "deps.sh",
+        format!(
+            "mkdir deps; echo $LEVEL > deps/made; echo set-up >> {}; while [ ! -e {dir}/go ]; do sleep 0.02; done\n",
+            did.display()
+        ),
+    );
+    yard.origin.commit("waits");
+    yard.origin.push("main");
+    let mut daemon = yard.start_binary(&[]).await;
+    let id = yard.start_pipeline(json!({})).await;
+    crate::support::until("the set-up is under way", || did.exists()).await;
+    daemon.kill().await;
+    let tables =
+        format!("[code]\nwithout_sandbox = true\n{SETUP}\n[repos.demo.env]\nLEVEL = \"new\"\n");
+    yard.configure(Options {
+        tables,
+        ..Options::default()
+    });
+    let mut daemon = yard.start_binary(&[]).await;
+    std::fs::write(format!("{dir}/go"), "").unwrap();
+    yard.pipeline_ended(&id).await.green();
+    let (next, did) = on(&yard, "main", &[]).await;
+    assert_eq!(did, ["set-up", "job"], "{:#}", next.0);
+    assert_eq!(yard.step_log(&next, "test", 3).await, "new\nsecond\n");
+    daemon.stop().await;
+}

@@ -33,7 +33,7 @@ impl StepRunner<'_> {
     ) -> StepEnd {
         if at == 0
             && !self.was_started(at)
-            && let Some(setup) = &self.setup
+            && let Some(setup) = &mut self.setup
         {
             match setup.begin(self.lease).await {
                 Ok(begun) => self.attempt.setup = begun,
@@ -52,10 +52,12 @@ impl StepRunner<'_> {
         };
         let next = self.job.job().steps.get(at + 1);
         let is_last = !next.is_some_and(|next| matches!(next.action, StepAction::SetUp { .. }));
-        if is_last
-            && end.state == StepState::Succeeded
-            && let Some(setup) = &mut self.setup
-        {
+        let Some(setup) = &mut self.setup else {
+            return end;
+        };
+        if end.state != StepState::Succeeded {
+            setup.give_up();
+        } else if is_last {
             match setup.finish(self.lease, &mut self.attempt.setup).await {
                 Ok(warning) => self.attempt.warnings.extend(warning),
                 Err(problem) => return self.failed(problem),

@@ -131,7 +131,9 @@ impl Flow<'_> {
             }
         }
         if names.len() > MAX_NAMES {
-            names = ["env", "inputs", "matrix"].map(str::to_owned).to_vec();
+            names = ["env", "inputs", "matrix", "steps"]
+                .map(str::to_owned)
+                .to_vec();
         }
         self.through_steps(&action.model.steps, &mut names, true);
         let own = Outside {
@@ -162,8 +164,12 @@ fn makes_outside(step: &StepModel, outside: Outside<'_>) -> bool {
         return false;
     };
     let uses_variable = |name: &String| {
-        name.strip_prefix("env.")
-            .is_some_and(|name| script.text.contains(name))
+        // Where any variable may be, whoever reads one may have it.
+        let is_any = name == "env" && script.text.contains('$');
+        is_any
+            || name
+                .strip_prefix("env.")
+                .is_some_and(|name| script.text.contains(name))
     };
     takes(script) || outside.names.iter().any(uses_variable)
 }

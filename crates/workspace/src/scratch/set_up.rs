@@ -7,7 +7,7 @@ use super::lease::ScratchLease;
 use super::leased::LeasedWorktree;
 use super::pool::ScratchPool;
 use crate::repos::Repo;
-use crate::setup::{KeptSetup, KeptSetups, Outputs, choose, digest};
+use crate::setup::{Keeping, KeptSetup, KeptSetups, Outputs, choose, digest};
 use crate::workspace::blocking;
 use crate::{Error, record::MadeAt};
 use branchyard_config::Setup;
@@ -25,15 +25,26 @@ pub struct WantedSetup {
     pub commit: CommitId,
     /// Whether the commit is what the remote has on a protected branch. Then only what was made at such a commit is taken.
     pub is_protected: bool,
+    /// Whether its commands find nothing but the commit. What they make of more is for no other job.
+    pub is_clean: bool,
 }
 
 /// What the commands of a set-up have made.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct SetupMade {
     /// What stands for it in a digest of what the job saw; none if it is not kept.
     pub id: Option<String>,
     /// Why it is not kept, where somebody should know.
     pub unkept: Option<String>,
+}
+
+impl SetupMade {
+    fn unkept(why: impl Into<String>) -> Self {
+        Self {
+            id: None,
+            unkept: Some(why.into()),
+        }
+    }
 }
 
 impl WantedSetup {
@@ -102,24 +113,25 @@ impl ScratchLease {
         self.alone(move |leased| {
             let outputs = leased.outputs(&wanted);
             outputs.check_whole()?;
-            if leased.digest(&wanted.setup)? != inputs {
-                return Ok(SetupMade {
-                    id: None,
-                    unkept: Some("its commands changed its inputs".to_owned()),
-                });
+            if !wanted.is_clean {
+                return Ok(SetupMade::default());
             }
-            let (kept, repo) = (leased.pool().setups(), leased.repo());
-            // Of two who made it at once, others get what the first made, which may differ from this.
-            let before = wanted.choose(kept, repo)?.map(|chosen| chosen.id);
-            let unkept = outputs.keep(
-                kept,
-                (repo, &wanted.branch),
+            if leased.digest(&wanted.setup)? != inputs {
+                return Ok(SetupMade::unkept("its commands changed its inputs"));
+            }
+            let keeping = outputs.keep(
+                leased.pool().setups(),
+                (leased.repo(), &wanted.branch),
                 (&wanted.key, &wanted.made_at()),
             );
-            let now = wanted.choose(kept, repo)?.map(|chosen| chosen.id);
-            Ok(SetupMade {
-                id: if before == now { None } else { now },
-                unkept,
+            Ok(match keeping {
+                Keeping::Kept(id) => SetupMade {
+                    id: Some(id),
+                    unkept: None,
+                },
+                // Of two who made it at once, others get what the first made, which may differ from this.
+                Keeping::Known => SetupMade::default(),
+                Keeping::No(why) => SetupMade::unkept(why),
             })
         })
         .await

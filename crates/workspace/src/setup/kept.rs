@@ -54,6 +54,21 @@ pub(crate) struct KeptSetup {
     dir: PathBuf,
 }
 
+/// What became of outputs that were to be kept.
+#[derive(Debug)]
+pub(crate) enum Keeping {
+    /// With this id.
+    Kept(String),
+    /// Others were kept under the same key before.
+    Known,
+    /// Why not, in words.
+    No(String),
+}
+
+fn id_of(name: &str, id: Uuid) -> String {
+    format!("{name}.{id}")
+}
+
 #[derive(Debug, Serialize, Deserialize)]
 struct AboutSetup {
     /// Those that were kept before there were ids have none.
@@ -100,7 +115,7 @@ impl KeptSetups {
             };
             found.push(KeptSetup {
                 made_at,
-                id: format!("{}.{id}", name.unwrap_or_default()),
+                id: id_of(name.unwrap_or_default(), id),
                 amount,
                 dir,
             });
@@ -129,7 +144,7 @@ impl KeptSetups {
         Ok(true)
     }
 
-    /// Keeps what is at `outputs` below `from`. Returns why not, in words, where it is too much.
+    /// Keeps what is at `outputs` below `from`.
     pub(super) fn keep(
         &self,
         (repo, branch): (&RepoName, &BranchName),
@@ -137,30 +152,31 @@ impl KeptSetups {
         outputs: &[&Path],
         from: &Path,
         has_room: impl FnOnce(Amount) -> bool,
-    ) -> io::Result<Option<String>> {
+    ) -> io::Result<Keeping> {
         let _in_use = self.in_use.read();
         let of_repo = self.dir.join(repo.as_str());
         let name = match made_at {
             MadeAt::OpenBranch => format!("{key}.{OPEN}"),
             MadeAt::Commit(commit) => format!("{key}.{commit}"),
         };
-        let place = of_repo.join(name);
+        let place = of_repo.join(&name);
         if place.exists() {
-            return Ok(None);
+            return Ok(Keeping::Known);
         }
         let from = File::open(from)?.into();
         let tree = Tree::gather(&from, outputs.iter().copied(), MOST)?;
         let amount = tree.amount();
         if !has_room(amount) {
-            return Ok(Some("there is little room on the disk".to_owned()));
+            return Ok(Keeping::No("there is little room on the disk".to_owned()));
         }
-        let staging = of_repo.join(format!("{STAGING}{}", Uuid::now_v7()));
+        let id = Uuid::now_v7();
+        let staging = of_repo.join(format!("{STAGING}{id}"));
         let write = || {
             fs::create_dir_all(staging.join(FILES))?;
             let to = File::open(staging.join(FILES))?.into();
             tree.copy(&from, &to)?;
             let about = AboutSetup {
-                id: Uuid::now_v7(),
+                id,
                 branch: branch.clone(),
                 files: amount.inodes,
                 bytes: amount.bytes,
@@ -175,7 +191,7 @@ impl KeptSetups {
             // What is left of it goes with the next that are let go of.
             let _ = fs::remove_dir_all(&staging);
         }
-        written.map(|()| None)
+        written.map(|()| Keeping::Kept(id_of(&name, id)))
     }
 
     /// Lets go of what was not used for long, or is too much. Nothing goes while something is copied.

@@ -23,7 +23,7 @@ use branchyard_model::BranchName;
 use branchyard_runtime::disk::Moment;
 pub(crate) use inputs::digest;
 pub use inputs::{declared, declared_at, digest_at};
-pub(crate) use kept::{KeptSetup, KeptSetups};
+pub(crate) use kept::{Keeping, KeptSetup, KeptSetups};
 pub(crate) use outputs::Outputs;
 use outputs::in_the_way;
 
@@ -271,7 +271,11 @@ fn finish_now(
         return Ok(None);
     };
     let place = (&**workspace.repo(), workspace.branch());
-    Ok(outputs.keep(&workspace.yard().setups, place, (&key.all, &made_at)))
+    let keeping = outputs.keep(&workspace.yard().setups, place, (&key.all, &made_at));
+    Ok(match keeping {
+        Keeping::Kept(_) | Keeping::Known => None,
+        Keeping::No(why) => Some(why),
+    })
 }
 
 /// Takes away what is at the outputs. What is tracked there, or is work, is left alone.

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-use super::kept::{KeptSetup, KeptSetups};
+use super::kept::{Keeping, KeptSetup, KeptSetups};
 use crate::error::conflict;
 use crate::file_copy::open_dir;
 use crate::files::beneath::open_dir_itself;
@@ -123,20 +123,20 @@ impl<'a> Outputs<'a> {
         done
     }
 
-    /// Keeps what is there for others under the key. Returns why not, in words.
+    /// Keeps what is there for others under the key.
     pub(crate) fn keep(
         &self,
         kept: &KeptSetups,
         (repo, branch): (&Repo, &BranchName),
         by: (&str, &MadeAt),
-    ) -> Option<String> {
+    ) -> Keeping {
         let has_room = |amount| fits::has_plenty_beside(repo, amount);
         let place = (repo.name(), branch);
-        let unkept = kept.keep(place, by, &self.paths(), self.root, has_room);
+        let keeping = kept.keep(place, by, &self.paths(), self.root, has_room);
         if let Err(error) = kept.prune(self.trash, false) {
             tracing::warn!(repo = %repo.name(), %error, "outputs of set-ups that are not used stay");
         }
-        unkept.unwrap_or_else(|error| Some(error.to_string()))
+        keeping.unwrap_or_else(|error| Keeping::No(error.to_string()))
     }
 }
 
