@@ -67,7 +67,7 @@ impl JobRunner<'_> {
         let (mut attempt, mut holds) = (Attempt::default(), None);
         let end = self.attempt(held, &mut attempt, &mut holds).await;
         let end = end.unwrap_or_else(|end| end);
-        // However it ended, its worktree is nobody else's while a command of it is at work.
+        // The next job is given the worktree: a command that is still at work in it is stopped before.
         let runs = &self.pipelines().inner().runs;
         let minted = attempt.steps.iter().filter_map(|step| step.minted);
         for live in minted.filter_map(|id| runs.live(id)) {

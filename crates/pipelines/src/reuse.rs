@@ -150,8 +150,8 @@ pub(crate) async fn key(
     Ok(Some(digest))
 }
 
-/// The digest of all that a job sees which has a set-up: that, and what stands for its outputs; none of outputs that nobody
-/// else finds.
+/// The digest of all that a job with a set-up sees: of what it sees besides, of the set-up, and of which outputs it found.
+/// None if these outputs are not kept, for no other job finds them.
 pub(crate) fn with_setup(sees: Option<&str>, setup: Option<(&str, &str)>) -> Option<String> {
     let (sees, (key, outputs)) = (sees?, setup?);
     Some(sha256(format!("{sees} {key} {outputs}").as_bytes()))

@@ -96,8 +96,8 @@ impl JobSetup {
                 branch,
                 commit,
                 is_protected: plan.is_protected,
-                // Else it finds what jobs of any branch have left.
-                is_clean: !job.extras.warm,
+                // A warm job finds what jobs of any branch have left.
+                may_be_kept: !job.extras.warm,
             },
             kept: None,
             turn: None,
@@ -174,7 +174,7 @@ impl JobSetup {
         progress: &mut SetupProgress,
     ) -> Result<Option<Warning>, Problem> {
         // What was made under an earlier daemon may have been made by other tools than those of this one.
-        self.wanted.is_clean &= progress.key.as_deref() == Some(&self.wanted.key);
+        self.wanted.may_be_kept &= progress.key.as_deref() == Some(&self.wanted.key);
         let inputs = progress.inputs.clone().unwrap_or_default();
         let made = lease.keep_setup(&self.wanted, inputs).await;
         self.turn = None;

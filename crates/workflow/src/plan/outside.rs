@@ -164,7 +164,7 @@ fn makes_outside(step: &StepModel, outside: Outside<'_>) -> bool {
         return false;
     };
     let uses_variable = |name: &String| {
-        // Where any variable may be, whoever reads one may have it.
+        // An earlier step may have set any variable from it, so a script that reads one may have it.
         let is_any = name == "env" && script.text.contains('$');
         is_any
             || name

@@ -25,8 +25,8 @@ pub struct WantedSetup {
     pub commit: CommitId,
     /// Whether the commit is what the remote has on a protected branch. Then only what was made at such a commit is taken.
     pub is_protected: bool,
-    /// Whether its commands find nothing but the commit. What they make of more is for no other job.
-    pub is_clean: bool,
+    /// Whether other jobs may have what its commands make.
+    pub may_be_kept: bool,
 }
 
 /// What the commands of a set-up have made.
@@ -34,7 +34,7 @@ pub struct WantedSetup {
 pub struct SetupMade {
     /// What stands for it in a digest of what the job saw; none if it is not kept.
     pub id: Option<String>,
-    /// Why it is not kept, where somebody should know.
+    /// Why it is not kept, where the user should be warned.
     pub unkept: Option<String>,
 }
 
@@ -113,7 +113,7 @@ impl ScratchLease {
         self.alone(move |leased| {
             let outputs = leased.outputs(&wanted);
             outputs.check_whole()?;
-            if !wanted.is_clean {
+            if !wanted.may_be_kept {
                 return Ok(SetupMade::default());
             }
             if leased.digest(&wanted.setup)? != inputs {
@@ -164,7 +164,7 @@ impl LeasedWorktree {
         }
     }
 
-    /// Takes away what is at the outputs: nobody works here, so it is of an earlier job.
+    /// Takes away what is at the outputs: an earlier job left it, since no person works in a scratch worktree.
     fn clear<'a>(&'a self, wanted: &'a WantedSetup) -> Result<Outputs<'a>, Error> {
         let (outputs, looked_at) = (self.outputs(wanted), Moment::now());
         outputs.check_untracked()?;

@@ -21,7 +21,7 @@ const NAMES: [&str; 12] = [
     "-n",
     ".github",
 ];
-/// The one outside is a file that nobody can write, whatever follows a link by mistake.
+/// The absolute one leads to a file that no process can write, in case a defect follows the link.
 const TARGETS: [&str; 4] = ["a", "../b", "/proc/version", "lib/a.c"];
 const CONTENTS: [&[u8]; 6] = [
     b"",

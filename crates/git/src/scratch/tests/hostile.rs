@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 
-/// Where links lead: nobody can write there, whatever follows one by mistake.
+/// Where links lead. No process can write there, in case a defect follows one.
 const OUTSIDE: &str = "/proc/self";
 
 #[derive(Debug, Clone)]
@@ -112,7 +112,7 @@ impl Deed {
     }
 }
 
-/// Waits for nobody who reads a FIFO, and follows no link: the deeds stay beneath their root.
+/// Does not wait for a reader of a FIFO, and follows no link: the deeds stay beneath their root.
 fn write(path: PathBuf, content: &str) {
     if fs::symlink_metadata(&path).is_ok_and(|meta| !meta.is_file()) {
         let _ = fs::remove_file(&path);
