@@ -64,13 +64,13 @@ impl SteadyClock {
         // What is less than a second is counted with the next.
         state.at += Duration::from_secs(ran.as_secs());
         let kept = state.kept;
-        drop(state);
         if kept.doubted > 0 && !was_doubted {
             tracing::warn!(
                 believed = %kept.believed,
                 "the machine's clock is more than a day ahead of when this daemon was last at work; if it still is after a day, it is believed, and what is too old by it goes"
             );
         }
+        // With the state still locked: two who write at once would be in each other's way, and an older time could come last.
         if let Err(error) = write_json(&self.0.file, &kept) {
             tracing::warn!(%error, "the time is not written down");
         }
@@ -136,6 +136,24 @@ mod tests {
         // Set right again, it is believed at once.
         let right = later(start, hour * 24);
         assert_eq!(doubting.after(Duration::ZERO, right).doubted, 0);
+    }
+
+    #[test]
+    fn those_who_ask_at_once_leave_a_whole_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("clock.json");
+        let clock = SteadyClock::open(file.clone(), &dir.path().join("ticks.json"));
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..200 {
+                        clock.now();
+                        let kept = read_json::<ClockFile>(&file);
+                        assert!(kept.unwrap().is_some(), "it is there, and whole");
+                    }
+                });
+            }
+        });
     }
 
     #[test]
