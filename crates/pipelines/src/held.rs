@@ -11,6 +11,7 @@ use crate::pipelines::{Pipelines, job_not_found};
 use branchyard_model::{
     CommitId, ErrorKind, JobRecord, JobState, PipelineId, PipelineRecord, Problem,
 };
+use branchyard_runtime::yard_events::{PipelineEvent, YardChange};
 use branchyard_workflow::PlannedJob;
 use branchyard_workspace::{HeldScratch, ScratchLease};
 
@@ -94,14 +95,19 @@ fn show_released(pipelines: &Pipelines, (pipeline, job): (PipelineId, &str)) {
     }
     // A retry that begins now would be undone.
     let _no_retry = pipelines.inner().retrying.lock();
-    let disk = &pipelines.inner().disk;
-    let shown = disk.load(pipeline).and_then(|record| {
+    let inner = pipelines.inner();
+    let shown = inner.disk.load(pipeline).and_then(|record| {
         let Some(mut record) = record.filter(|_| pipelines.live(pipeline).is_none()) else {
             return Ok(());
         };
         let jobs = record.jobs.iter_mut();
         jobs.filter(|it| it.job == job).for_each(released);
-        disk.save(&record)
+        inner.disk.save(&record)?;
+        if let Ok(repo) = inner.repos.get(&record.repo) {
+            let event = PipelineEvent::of(&record);
+            repo.news().publish(YardChange::Pipeline(Box::new(event)));
+        }
+        Ok(())
     });
     if let Err(error) = shown {
         tracing::error!(%pipeline, job, %error, "a worktree is on record as held, and is not any more");

@@ -1,9 +1,10 @@
 //! Held worktrees: a failed job's files can be read until its time is over, and nobody waits for them.
 
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{Ended, text};
-use crate::support::{Options, Yard, problem_of};
+use crate::support::{Following, Options, Yard, problem_of};
 
 const FAILS: &str = "
   bad:
@@ -65,11 +66,26 @@ async fn as_many_held_as_the_pool_is_large_keep_nobody_waiting_and_the_oldest_go
     })
     .await;
     let mut all = Vec::new();
-    for n in 0..3 {
+    let fail = async |n: usize| {
         // By their files the three are told apart.
         let jobs = FAILS.replace("echo made", &format!("echo made {n}"));
-        all.push(yard.run_jobs(&jobs).await);
-    }
+        yard.run_jobs(&jobs).await
+    };
+    all.push(fail(0).await);
+    all.push(fail(1).await);
+    let watching = yard.request(Method::GET, "/stream/events");
+    let watching = watching.header("accept", "application/x-ndjson");
+    let mut watching = Following::new(watching.send().await.unwrap());
+    watching.until(|event| event.kind == "queue").await;
+    all.push(fail(2).await);
+    // Its state is as before; what is told is that there is something to look at anew.
+    let released = watching
+        .until(|event| event.data["pipeline_id"] == all[0].id())
+        .await;
+    assert_eq!(
+        (released.kind.as_str(), &released.data["state"]),
+        ("pipeline", &json!("failed"))
+    );
     let ended = yard
         .run_jobs("\n  good: {runs-on: linux, steps: [{run: 'true'}]}\n")
         .await;
