@@ -171,6 +171,65 @@ test("a pipeline is cancelled, and its failed jobs run again", async () => {
   }, { hash: at(pipeline), allow: [/status of 416/] });
 });
 
+test("the tests of a job are listed, also of one that was answered", async () => {
+  const listed = async (page) => {
+    await page.waitForSelector(".job-panel .tests tbody tr");
+    assert.deepEqual(await page.locator(".job-panel .tests > summary .chip").allTextContents(), ["1 failed", "1 passed"]);
+    const rows = page.locator(".job-panel .tests tbody tr");
+    assert.equal(await rows.nth(0).locator("td.name .mono").textContent(), '<img src=x onerror="document.title=5">');
+    assert.match(await rows.nth(0).textContent(), /failed.*<b>odd<\/b>.*2 is not 3/);
+    assert.match(await rows.nth(1).textContent(), /passed.*passes/);
+  };
+  // What is given to both is the same, so that one answers for the other.
+  const gate = newGate();
+  const [pipeline, again] = [await succeeded(gate), await succeeded(gate)];
+  await visit(async (page) => {
+    await listed(page);
+    await page.click(job("build"));
+    await reads(page, ".job-head h2", /^build$/);
+    assert.equal(await page.locator(".job-panel .tests").isVisible(), false);
+    await page.goto(url + at(again, "?job=lint"));
+    await reads(page, ".job-head", /An earlier job saw the same/);
+    await listed(page);
+  }, { hash: at(pipeline, "?job=lint") });
+});
+
+test("what is not committed is run, if that is chosen", async () => {
+  await visit(async (page) => {
+    await page.getByRole("button", { name: "Start a pipeline" }).click();
+    await page.fill("dialog [name=branch]", BRANCH);
+    await page.fill("dialog [name=file]", "none.yml");
+    await page.selectOption("dialog [name=source]", "workspace");
+    await page.click("dialog [type=submit]");
+    await reads(page, ".run-facts", /with uncommitted changes/);
+  }, { hash: "#/pipelines" });
+});
+
+test("a bisect is started, and shows what it found", async () => {
+  await visit(async (page) => {
+    await page.getByRole("button", { name: "Find a bad commit" }).click();
+    await page.fill("dialog [name=branch]", BRANCH);
+    await page.fill("dialog [name=good]", "nothing-of-this-name");
+    await page.fill("dialog [name=argv]", "test\n-f\na file");
+    await page.click("dialog [type=submit]");
+    await reads(page, "dialog .problem", /no sandbox/);
+    await page.fill("dialog [name=argv]", "");
+    await page.selectOption("dialog [name=task]", "no_src");
+    await page.click("dialog [type=submit]");
+    await reads(page, "dialog .problem", /nothing-of-this-name/);
+    await page.fill("dialog [name=good]", "main~2");
+    await page.click("dialog [type=submit]");
+    await reads(page, ".bisect h2", /The first bad commit is [0-9a-f]{8} Greet people by name/);
+    await reads(page, ".bisect", /no_src tells good from bad; 3 commits.*Its parent [0-9a-f]{8} is good/);
+    assert.match(await page.textContent(".bisect tbody"), /good.*Say what this is|Say what this is.*good/);
+    await page.click(".bisect h2 a");
+    await reads(page, ".job-head h2", /Greet people by name/);
+    assert.match(await page.textContent(".bisect tr[aria-current]"), /Greet people by name.*bad/);
+    await page.reload();
+    await reads(page, ".bisect h2", /The first bad commit/);
+  }, { hash: "#/pipelines", allow: [/status of (400|403|404|422)/] });
+});
+
 test("artifacts are saved byte for byte, one by one and whole", async () => {
   const pipeline = await wholePipeline();
   const bytes = Buffer.from([0x61, 0, 0x62, 0xff, 0x0d, 0x0a]);

@@ -1,4 +1,4 @@
-// A job of a pipeline: how it stands and why, its steps, and the log of one of them.
+// A job of a pipeline: how it stands and why, its steps, the log of one of them, and its tests.
 
 import { api, at, request } from "../core/api.js";
 import { fill, h, morph } from "../core/dom.js";
@@ -9,7 +9,7 @@ import { can } from "../core/session.js";
 import { readRange } from "../log/panel.js";
 import { button, note, problemNote, show, stateBadge } from "../ui/parts.js";
 import { StepLog } from "./pipeline-log.js";
-import { testChips } from "./run-tests.js";
+import { Tests, testChips } from "./tests.js";
 
 /** The reasons that are words for programs. */
 const REASONS = {
@@ -29,6 +29,9 @@ export class JobPanel {
   #log;
   #summary = h("details.card.summary", { hidden: true }, h("summary", "Summary"), h("pre.file", { tabindex: 0 }));
   #shownSummary = null;
+  #tests = h("div");
+  /** The attempt whose tests are shown. */
+  #tested = null;
   element = h("section.card.job-panel", { "aria-label": "Job" });
 
   /** `retry(record, jobs)` is what its button does. */
@@ -37,7 +40,7 @@ export class JobPanel {
     this.#signal = signal;
     this.#log = new StepLog(signal);
     this.#summary.addEventListener("toggle", () => this.#loadSummary());
-    fill(this.element, this.#head, h("div.job-body", this.#steps, this.#log.element), this.#summary);
+    fill(this.element, this.#head, h("div.job-body", this.#steps, this.#log.element), this.#tests, this.#summary);
   }
 
   /** Shows a job, and the step that the query names or that tells most. */
@@ -47,6 +50,7 @@ export class JobPanel {
     morph(this.#head.firstElementChild, this.#headOf());
     morph(this.#steps.firstElementChild, h("ol.steps", job.steps.map((one) => stepItem(record.pipeline_id, job, one, one === step))));
     this.#log.show(step, readRange(query.get("line")));
+    this.#offerTests(record.pipeline_id, job);
     this.#offerSummary(record.pipeline_id, job);
   }
 
@@ -63,15 +67,24 @@ export class JobPanel {
       took !== null && h("span.muted", duration(took)),
       job.attempt > 1 && h("span.muted", `attempt ${job.attempt}`),
       job.tests && testChips(job.tests),
-      hasEnded(this.#record) && can("build:run") && h("div.beside", button("Run this job again", () => this.#retry(this.#record, [this.#job.job]), { iconName: "again" })),
-      h("div.run-notes", notesOf(job)));
+      hasEnded(this.#record) && !job.bisect && can("build:run") && h("div.beside", button("Run this job again", () => this.#retry(this.#record, [this.#job.job]), { iconName: "again" })),
+      h("div.run-notes", notesOf(this.#record, job)));
+  }
+
+  #offerTests(id, job) {
+    const tested = job.tests && hasEnded(job) ? `${job.job} ${job.attempt}` : null;
+    if (this.#tested === tested) return;
+    this.#tested = tested;
+    const tests = new Tests(`${at.job(id, job.job)}/tests`, this.#signal);
+    fill(this.#tests, tests.element);
+    if (tested) tests.show(job.tests);
   }
 
   #offerSummary(id, job) {
     const of = `${job.job} ${job.attempt} ${job.state}`;
     this.#summary.hidden = !hasEnded(job) || job.state === "skipped";
     if (this.#shownSummary?.of === of) return;
-    this.#shownSummary = { of, address: at.jobSummary(id, job.job), isLoaded: false };
+    this.#shownSummary = { of, address: `${at.job(id, job.job)}/summary`, isLoaded: false };
     if (this.#summary.hidden) this.#summary.open = false;
     else this.#loadSummary();
   }
@@ -108,15 +121,15 @@ function stepItem(pipeline, job, step, isChosen) {
   step.reason && h("span.step-reason", step.reason)));
 }
 
-function notesOf(job) {
+function notesOf({ pipeline_id: id }, job) {
   const { answered_by: answer, held_until: held } = job;
   return [
     problemNote({ ...job, reason: REASONS[job.reason] ?? job.reason }),
     answer && note("plain", "An earlier job saw the same and answers for it: ",
       h("a", { href: link("pipeline", answer.pipeline, { job: answer.job }) }, `${answer.job} of pipeline ${answer.pipeline.slice(-6)}`),
       ", built at ", h("code", { title: answer.commit }, shortId(answer.commit))),
-    held && note("plain", `Its worktree is kept until ${exactly(held)}, to be looked into.`),
-    job.continue_on_error && note("plain", "The pipeline may succeed though this job fails."),
+    held && note("plain", `Its worktree is kept until ${exactly(held)}, to be looked into: `, h("code", `branchyard pipeline ls ${id} ${job.job}`)),
+    job.continue_on_error && !job.bisect && note("plain", "The pipeline may succeed though this job fails."),
     (job.warnings ?? []).map((warning) => note("", warning.message)),
   ];
 }

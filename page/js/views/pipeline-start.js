@@ -4,7 +4,7 @@ import { allBranches, api, at } from "../core/api.js";
 import { h } from "../core/dom.js";
 import { go, link } from "../core/router.js";
 import { ask } from "../ui/dialog.js";
-import { field } from "../ui/parts.js";
+import { field, select } from "../ui/parts.js";
 
 /** Asks for the branch, the file and the inputs; `files` are those that were seen. */
 export async function startPipeline(repo, { branch = "", files = [] } = {}) {
@@ -17,6 +17,10 @@ export async function startPipeline(repo, { branch = "", files = [] } = {}) {
     content: [
       field("Branch", h("input.mono", { name: "branch", list: branches.id, value: branch, autocomplete: "off", autofocus: true }), "The default branch, if left out."),
       field("Commit", h("input.mono", { name: "commit", autocomplete: "off" }), "The newest of the branch, if left out."),
+      field("Files", select({ name: "source" }, [
+        ["commit", "as they are in the commit"],
+        ["workspace", "as they are in the branch's workspace, with what is not committed"],
+      ])),
       field("Workflow file", h("input.mono", { name: "file", list: "file-choices", value: files.length === 1 ? files[0] : "", autocomplete: "off" }),
         "Its path, or its name alone. Needed where the commit has several."),
       field("Inputs", h("textarea.mono", { name: "inputs", rows: 3, spellcheck: "false" }), "name=value, one a line, as the file's workflow_dispatch declares them."),
@@ -45,5 +49,6 @@ function request(values) {
     if (!name) throw new Error(`An input is written as name=value, and this is not: ${line}`);
     return [name, value];
   });
-  return { ...Object.fromEntries(named.filter(([, value]) => value !== "")), inputs: Object.fromEntries(inputs) };
+  const source = values.get("source");
+  return { ...Object.fromEntries(named.filter(([, value]) => value !== "")), source, inputs: Object.fromEntries(inputs) };
 }

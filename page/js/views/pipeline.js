@@ -1,4 +1,4 @@
-// A pipeline: its jobs and what they need, the steps and logs of one of them, and what they made.
+// A pipeline: its jobs and what they need, the steps and logs of one of them, and what they made. A bisect is one too.
 
 import { api, at } from "../core/api.js";
 import { announce, fill, h, morph } from "../core/dom.js";
@@ -11,6 +11,7 @@ import { can } from "../core/session.js";
 import { branchPipelines, button, note, problemNote, stateBadge } from "../ui/parts.js";
 import { attempt, tell } from "../ui/toast.js";
 import { Artifacts } from "./pipeline-artifacts.js";
+import { BisectPanel } from "./pipeline-bisect.js";
 import { JobGraph } from "./pipeline-graph.js";
 import { JobPanel } from "./pipeline-job.js";
 
@@ -22,17 +23,17 @@ export async function mount(root, { rest: [id], query }, signal) {
   let record = await api.get(at.pipeline(id), signal);
   // The job that the address names; else the one that told most at first.
   let wanted = query;
-  const usual = mostTelling(record.jobs)?.job;
+  const usual = mostTelling(record)?.job;
   const head = h("div", h("header.run-head"));
-  const graph = new JobGraph();
+  const overview = record.bisect ? new BisectPanel() : new JobGraph();
   const panel = new JobPanel(retry, signal);
   const artifacts = new Artifacts(id, signal);
-  fill(root, h("div.pipeline", head, graph.element, panel.element, artifacts.element));
+  fill(root, h("div.pipeline", head, overview.element, panel.element, artifacts.element));
 
   const show = () => {
     const job = record.jobs.find((one) => one.job === (wanted.get("job") ?? usual)) ?? record.jobs[0];
     morph(head.firstElementChild, headOf(record));
-    graph.update(record, job);
+    overview.update(record, job);
     panel.element.hidden = !job;
     if (job) panel.update(record, job, wanted);
     artifacts.update(record);
@@ -61,8 +62,10 @@ export async function mount(root, { rest: [id], query }, signal) {
   };
 }
 
-/** The job that failed, or that runs, or the first. */
-function mostTelling(jobs) {
+/** The job that failed, or that runs, or the first; of a bisect that of the commit that it found. */
+function mostTelling({ jobs, bisect }) {
+  const found = bisect?.answer?.first_bad?.commit;
+  if (found) return jobs.find((job) => job.bisect.commit === found);
   return jobs.find((job) => hasFailed(job) && !job.continue_on_error) ?? jobs.find(({ state }) => state === "running") ?? jobs[0];
 }
 
@@ -82,7 +85,7 @@ function headOf(record) {
       h("span", hasEnded(record) ? "took " : "for ", duration(pipelineTime(record))),
       record.attempt > 1 && h("span", `attempt ${record.attempt}`)),
     h("div.run-notes",
-      problemNote(record),
+      !record.bisect?.answer && problemNote(record),
       (record.warnings ?? []).map((warning) => note("", warning.message))));
 }
 
@@ -91,7 +94,7 @@ function mayCancel(record) {
 }
 
 function mayRetry(record) {
-  return hasEnded(record) && record.jobs.some(hasFailed) && can("build:run");
+  return hasEnded(record) && record.jobs.some(hasFailed) && !record.bisect?.answer && can("build:run");
 }
 
 function cancel({ pipeline_id: id }) {

@@ -9,6 +9,7 @@ import { hasEnded, hasFailed, pipelineName, pipelineTime, watchPipelines } from 
 import { here, link, noteQuery } from "../core/router.js";
 import { can } from "../core/session.js";
 import { button, chip, commit, empty, heading, select, show, stateBadge, table } from "../ui/parts.js";
+import { startBisect } from "./bisect-start.js";
 import { startPipeline } from "./pipeline-start.js";
 
 const STATES = ["queued", "running", "succeeded", "failed", "cancelled", "rejected"];
@@ -59,6 +60,7 @@ export async function mount(root, { query }, signal) {
   const valueOf = (name) => form.elements[name].value.trim();
   const wanted = () => Object.fromEntries(FILTERS.map((name) => [name, valueOf(name)]));
   const start = () => startPipeline(valueOf("repo"), { branch: valueOf("branch"), files: [...new Set(pipelines.map(({ file }) => file))] });
+  const bisect = () => startBisect(repos.find(({ name }) => name === valueOf("repo")), valueOf("branch"));
   const load = async (before) => {
     newer.clear();
     const page = await api.get(withQuery(at.pipelines(valueOf("repo")), { ...wanted(), limit: PAGE, before }), signal);
@@ -81,7 +83,9 @@ export async function mount(root, { query }, signal) {
   };
 
   setForm(query);
-  fill(root, heading("Pipelines", can("build:run") && button("Start a pipeline", start, { iconName: "plus" })), form, fresh, list, pager);
+  fill(root, heading("Pipelines", can("build:run") && [
+    button("Find a bad commit", bisect, { title: "Bisect: run a command at commits between a good and a bad one" }),
+    button("Start a pipeline", start, { iconName: "plus" })]), form, fresh, list, pager);
   // What is shown is kept true; what is new is announced, so that nothing moves under the pointer.
   watchPipelines((event) => event.repo === valueOf("repo"), (record) => {
     if (record.repo !== valueOf("repo")) return;

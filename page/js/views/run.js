@@ -13,8 +13,8 @@ import { icon } from "../ui/icons.js";
 import { branchLink, button, note as noteOf, stateBadge } from "../ui/parts.js";
 import { attempt, tell } from "../ui/toast.js";
 import { Diagnostics } from "./run-diagnostics.js";
-import { Tests } from "./run-tests.js";
 import { Timeline } from "./run-timeline.js";
+import { Tests } from "./tests.js";
 
 export function title({ rest: [id] }) {
   return `Run ${id?.slice(-6)}`;
@@ -28,7 +28,7 @@ export async function mount(root, { rest: [id], query }, signal) {
   const panel = new LogPanel(id, signal);
   const body = h("div.run-body.alone", panel.element);
   const diagnostics = new Diagnostics((line) => panel.choose({ first: line, last: line }), signal);
-  const tests = new Tests(id, signal);
+  const tests = new Tests(`${at.run(id)}/tests`, signal);
   fill(root, h("div.run", head, h("div.run-notes-and-time", timeline.element, notes, tests.element), body));
 
   const show = () => {

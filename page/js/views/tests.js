@@ -1,6 +1,6 @@
-// The tests of a run: how many there were, and each of them. Names and messages are from the branch that was tested.
+// The tests of a run or of a job: how many there were, and each of them. Names and messages are from the branch that was tested.
 
-import { api, at, withQuery } from "../core/api.js";
+import { api, withQuery } from "../core/api.js";
 import { fill, h } from "../core/dom.js";
 import { brief, counted, duration, number } from "../core/format.js";
 import { button, chip, empty, problemBox, stateBadge, table } from "../ui/parts.js";
@@ -42,12 +42,13 @@ export class Tests {
   #pager = h("div.pager", { hidden: true }, this.#more);
   element = h("details.card.tests", { hidden: true, ontoggle: () => this.element.open && this.#next === 0 && this.#load() });
 
-  constructor(run, signal) {
-    this.#address = `${at.run(run)}/tests`;
+  /** `address` lists them. */
+  constructor(address, signal) {
+    this.#address = address;
     this.#signal = signal;
   }
 
-  /** To be called when the run has ended: only then are its tests known, and they stay as they are. */
+  /** To be called when what was tested has ended: only then are its tests known, and they stay as they are. */
   show(counts) {
     if (!this.element.hidden) return;
     fill(this.element,
