@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use super::AuthorizedApp;
 use branchyard_model::{
-    BranchName, ErrorKind, PipelineCheck, PipelineId, PipelineRecord, Problem, RepoName,
+    BranchName, CommitId, ErrorKind, PipelineCheck, PipelineId, PipelineRecord, Problem, RepoName,
+    TestReport,
 };
 use branchyard_pipelines::{
     BisectRequest, LivePipeline, PipelineFilter, PipelineRequest, Pipelines, RetryRequest,
-    forecast, pipeline_not_found,
+    forecast, held_worktree, job_tests, pipeline_not_found,
 };
 use branchyard_runs::View;
+use branchyard_workspace::HeldScratch;
 
 /// Whether the caller may see the repo, and the branch where one is named.
 fn check_place(
@@ -127,6 +129,22 @@ pub async fn list(
         })
     })
     .await
+}
+
+/// The worktree that is held of a job, and the commit that the job began with.
+pub async fn held(
+    app: &AuthorizedApp,
+    id: PipelineId,
+    job: &str,
+) -> Result<(CommitId, Arc<HeldScratch>), Problem> {
+    let job = job.to_owned();
+    ask(app, id, move |all| held_worktree(all, id, &job)).await
+}
+
+/// The tests that a job reported.
+pub async fn tests(app: &AuthorizedApp, id: PipelineId, job: &str) -> Result<TestReport, Problem> {
+    let job = job.to_owned();
+    ask(app, id, move |all| job_tests(all, id, &job)).await
 }
 
 /// How much of a file one answer holds.

@@ -8,7 +8,6 @@ use super::client::encode;
 use super::exit::{self, Failure};
 use super::progress::patiently;
 use super::values::{self, BranchArgs, LineRange, PREPARING};
-use branchyard::http::Said;
 use branchyard_workspace::{FileText, ReadRequest};
 
 /// Print a file of a branch
@@ -24,7 +23,14 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     at: BranchArgs,
-    /// A file of the workspace
+    #[command(flatten)]
+    read: ReadArgs,
+}
+
+/// What is to be read.
+#[derive(Debug, clap::Args)]
+pub(super) struct ReadArgs {
+    /// A file
     path: String,
     /// Only these lines, counted from 1: 10-40, 10-, -40 or 10
     #[arg(long, value_name = "A-B", allow_hyphen_values = true, value_parser = values::lines)]
@@ -34,19 +40,20 @@ pub(crate) struct Args {
 pub(super) async fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     // What a URL would take for steps up or down in it, the daemon is told in a body.
     let is_plain = !args
+        .read
         .path
         .split('/')
         .any(|name| ["", ".", ".."].contains(&name));
-    if args.lines.is_none() && !context.console.json && is_plain {
+    if args.read.lines.is_none() && !context.console.json && is_plain {
         whole_file(context, &args).await
     } else {
-        parts_of_file(context, args).await
+        parts_of_file(context, &args.at.path("/read_file"), args.read).await
     }
 }
 
 /// All bytes of a file, as they come.
 async fn whole_file(context: &Context, args: &Args) -> Result<u8, Failure> {
-    let names: Vec<_> = args.path.split('/').map(encode).collect();
+    let names: Vec<_> = args.read.path.split('/').map(encode).collect();
     let path = args.at.path(&format!("/raw/{}", names.join("/")));
     let opening = context.client.open(&path, "*/*");
     let response = patiently(&context.console, PREPARING, opening).await?;
@@ -54,22 +61,25 @@ async fn whole_file(context: &Context, args: &Args) -> Result<u8, Failure> {
     context.print_as_it_comes(response, broke_off).await
 }
 
-/// A file or lines of it, in as many parts as the daemon gives them: `--json` prints an answer for each.
-async fn parts_of_file(context: &Context, args: Args) -> Result<u8, Failure> {
+/// A file or lines of it, in as many parts as what answers at `address` gives them: `--json` prints an answer for each.
+pub(super) async fn parts_of_file(
+    context: &Context,
+    address: &str,
+    read: ReadArgs,
+) -> Result<u8, Failure> {
     let console = &context.console;
-    let path = args.at.path("/read_file");
     let mut request = ReadRequest {
-        path: args.path,
-        start_line: args.lines.and_then(|lines| lines.start),
-        end_line: args.lines.and_then(|lines| lines.end),
-        start_byte: args.lines.is_none().then_some(0),
+        path: read.path,
+        start_line: read.lines.and_then(|lines| lines.start),
+        end_line: read.lines.and_then(|lines| lines.end),
+        start_byte: read.lines.is_none().then_some(0),
         end_byte: None,
     };
     let mut passage = console.passage();
     loop {
-        let asking = context.client.post(&path, &request);
+        let asking = context.client.post(address, &request);
         let answer = patiently(console, PREPARING, asking).await?;
-        let part = answer.parse::<Said<FileText>>()?.answer;
+        let part: FileText = answer.parse()?;
         if console.json {
             console.print_json(&answer)?;
         } else {

@@ -5,7 +5,6 @@ use super::exit::{self, Failure};
 use super::progress::patiently;
 use super::render::{Cell, Listing, Tone};
 use super::values::{BranchArgs, PREPARING};
-use branchyard::http::Said;
 use branchyard_workspace::{Entry, EntryKind, ListRequest, Listing as Directory};
 
 /// List files of a branch
@@ -21,7 +20,14 @@ Examples:
 pub(crate) struct Args {
     #[command(flatten)]
     at: BranchArgs,
-    /// A directory or file of the workspace
+    #[command(flatten)]
+    listed: ListedArgs,
+}
+
+/// What is to be listed.
+#[derive(Debug, clap::Args)]
+pub(super) struct ListedArgs {
+    /// A directory or file
     #[arg(default_value = ".")]
     path: String,
     /// Also what is below
@@ -33,19 +39,27 @@ pub(crate) struct Args {
 }
 
 pub(super) async fn run(context: &Context, args: Args) -> Result<u8, Failure> {
-    let path = args.at.path("/ls");
+    list(context, &args.at.path("/ls"), args.listed).await
+}
+
+/// Lists what there is, by what answers at `address`.
+pub(super) async fn list(
+    context: &Context,
+    address: &str,
+    listed: ListedArgs,
+) -> Result<u8, Failure> {
     let request = ListRequest {
-        path: args.path,
-        recursive: args.recursive,
-        all: args.all,
+        path: listed.path,
+        recursive: listed.recursive,
+        all: listed.all,
     };
-    let asking = context.client.post(&path, &request);
+    let asking = context.client.post(address, &request);
     let answer = patiently(&context.console, PREPARING, asking).await?;
     let mut exit = exit::OK;
-    context.show(&answer, |found: Said<Directory>| {
+    context.show(&answer, |directory: Directory| {
         let Directory {
             entries, truncated, ..
-        } = found.answer;
+        } = directory;
         context
             .console
             .print_listing(&Listing::of(TITLES, entries, row))?;

@@ -1,26 +1,30 @@
-//! `tests`: the tests of a run, a line each.
+//! `tests`: the tests of a run or of a job, a line each.
 
 use clap::ValueEnum;
 
 use super::Context;
+use super::client::encode;
 use super::exit::Failure;
 use super::render::printable;
 use super::values;
 use branchyard::http::TestPage;
 use branchyard_model::{RunId, TestCase};
 
-/// Print the tests of a run
+/// Print the tests of a run, or of a job of a pipeline
 ///
 /// One on each line, those that failed first: file:line: failed (new): suite name: message.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
   branchyard tests 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b
-  branchyard tests --state failed --json 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b")]
+  branchyard tests --state failed --json 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b
+  branchyard tests 0197a3b4-9f1e-7c55-8d02-6b7a8c9d0e1f unit        of the job unit of a pipeline")]
 pub(crate) struct Args {
-    /// The run's id
-    #[arg(value_parser = values::run)]
-    run: RunId,
+    /// The run's id; with JOB that of the pipeline
+    #[arg(value_name = "RUN|PIPELINE", value_parser = values::run_or_pipeline)]
+    of: String,
+    /// The job, by its id
+    job: Option<String>,
     /// Only tests in this state
     #[arg(long, value_enum)]
     state: Option<StateArg>,
@@ -48,7 +52,11 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
     let from = args.from.map(|from| format!("from={from}"));
     let limit = args.limit.map(|limit| format!("limit={limit}"));
     let query: Vec<_> = [state, from, limit].into_iter().flatten().collect();
-    let path = format!("/api/runs/{}/tests?{}", args.run, query.join("&"));
+    let at = match &args.job {
+        None => format!("/api/runs/{}", args.of),
+        Some(job) => format!("/api/pipelines/{}/jobs/{}", args.of, encode(job)),
+    };
+    let path = format!("{at}/tests?{}", query.join("&"));
     let answer = context.client.get(&path).await?;
     context.show(&answer, |page| print(context, &page))
 }

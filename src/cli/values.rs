@@ -62,6 +62,17 @@ pub(crate) fn pipeline(text: &str) -> Result<PipelineId, String> {
     })
 }
 
+/// An id does not tell of which of them it is.
+pub(crate) fn run_or_pipeline(text: &str) -> Result<String, String> {
+    match PipelineId::parse(text) {
+        Ok(id) => Ok(id.to_string()),
+        Err(_) => Err(
+            "not the id of a run or a pipeline; `branchyard runs` and `branchyard pipeline list REPO` list them"
+                .to_owned(),
+        ),
+    }
+}
+
 pub(crate) fn salvage(text: &str) -> Result<SalvageId, String> {
     SalvageId::parse(text).map_err(|_| {
         "not the id of a salvage; `branchyard salvage list` lists them and their ids".to_owned()

@@ -13,7 +13,6 @@ use super::route::Access::Needs;
 use super::route::{Route, reads};
 use crate::app::{AuthorizedApp, pipelines};
 use branchyard_model::{CommitId, PipelineId, Problem, Scope};
-use branchyard_pipelines::held_worktree;
 use branchyard_workspace::files::held;
 use branchyard_workspace::{FileText, GrepRequest, HeldScratch, Listing, Matches, ReadRequest};
 
@@ -82,11 +81,7 @@ async fn look<T>(
     (pipeline_id, job): (PipelineId, String),
     look: impl AsyncFnOnce(Arc<HeldScratch>) -> Result<T, Problem>,
 ) -> Answer<T> {
-    let wanted = job.clone();
-    let found = pipelines::ask(app, pipeline_id, move |all| {
-        held_worktree(all, pipeline_id, &wanted)
-    });
-    let (commit, held) = found.await?;
+    let (commit, held) = pipelines::held(app, pipeline_id, &job).await?;
     let answer = look(held).await?;
     Ok(Json(OfHeld {
         pipeline_id,

@@ -35,6 +35,7 @@ mod session;
 mod sinks;
 mod streams;
 mod tag;
+mod test_page;
 mod tokens;
 mod upkeep;
 mod verbs;
@@ -58,9 +59,10 @@ pub use negotiate::Format;
 pub use problem::Document as ProblemDocument;
 pub use route::Access;
 pub use routes::{Address, addresses};
-pub use runs::{Cancelled, TestPage};
+pub use runs::Cancelled;
 pub use session::Link;
 pub use sinks::{Events, Output as GroupOutput, Text};
+pub use test_page::TestPage;
 pub use upkeep::Amiss;
 
 /// The whole HTTP service; `mcp` is what answers at `/mcp`, behind the same gate as everything else.

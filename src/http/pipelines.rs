@@ -22,13 +22,13 @@ use super::route::{Route, TEXT, With, does, reads};
 use super::runs::{Waiting, status_of};
 use super::sinks::{Events, Output, Text};
 use super::streams::{IDEMPOTENCY_KEY, LAST_EVENT_ID, Pieces, resume, streamed};
+use super::test_page::{TestPage, TestParams};
 use crate::app::{AuthorizedApp, pipelines, runs};
 use branchyard_journal::Cursor;
 use branchyard_model::{
     BranchName, CommitId, PipelineCheck, PipelineId, PipelineRecord, PipelineState, RunId, Scope,
-    TestReport,
 };
-use branchyard_pipelines::{PipelineFilter, PipelineRequest, RetryRequest, job_tests};
+use branchyard_pipelines::{PipelineFilter, PipelineRequest, RetryRequest};
 
 const EVENTS: &str = "`Accept` chooses the format, as for a run. The events are `pipeline` (the record, first and as the \
     last), `job` (a job of it, whenever that or one of its steps is in another state), and with `output` also those of the \
@@ -202,9 +202,9 @@ async fn summary(app: AuthorizedApp, At((id, job)): At<(PipelineId, String)>) ->
 async fn tests(
     app: AuthorizedApp,
     At((id, job)): At<(PipelineId, String)>,
-) -> HttpResult<Json<TestReport>> {
-    let report = pipelines::ask(&app, id, move |pipelines| job_tests(pipelines, id, &job)).await?;
-    Ok(Json(report))
+    Params(params): Params<TestParams>,
+) -> HttpResult<Json<TestPage>> {
+    Ok(Json(params.page(pipelines::tests(&app, id, &job).await?)?))
 }
 
 async fn cancel(

@@ -13,12 +13,13 @@ use super::listed::{Listed, limit};
 use super::problem::HttpResult;
 use super::route::Access::Needs;
 use super::route::{Route, With, does, reads};
+use super::test_page::{TestPage, TestParams};
 use crate::app::{AuthorizedApp, runs};
 use branchyard_db::run_index::Filter;
 use branchyard_journal::diagnostics::Diagnostics;
 use branchyard_model::{
     BranchName, EndState, GroupId, Problem, RepoName, RunId, RunKind, RunRecord, RunState, Scope,
-    TestCase, TestCounts, TestState, TestVerdict, moment,
+    moment,
 };
 
 pub(super) fn routes() -> Vec<Route> {
@@ -159,53 +160,12 @@ async fn diagnostics(app: AuthorizedApp, At(id): RunAt) -> HttpResult<Json<Diagn
     Ok(Json(runs::diagnostics(&app, id).await?))
 }
 
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct TestParams {
-    /// Only tests in this state.
-    state: Option<TestState>,
-    /// Only tests of this verdict.
-    verdict: Option<TestVerdict>,
-    /// The `next` of the page before.
-    #[serde(default)]
-    from: usize,
-    /// How many at a time; 50 if left out, and never more than 500.
-    #[schemars(range(min = 1))]
-    limit: Option<usize>,
-}
-
-/// A page of the tests of a run.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct TestPage {
-    /// Of all tests, also of those that were not asked for.
-    pub counts: TestCounts,
-    pub items: Vec<TestCase>,
-    /// Tests that are counted and listed nowhere, because the producer did not name them or there were too many.
-    pub left_out: u64,
-    /// Where the next page begins; `null` on the last.
-    pub next: Option<usize>,
-}
-
 async fn tests(
     app: AuthorizedApp,
     At(id): RunAt,
     Params(params): Params<TestParams>,
 ) -> HttpResult<Json<TestPage>> {
-    let limit = limit(params.limit, DEFAULT_PAGE)?;
-    let report = runs::tests(&app, id).await?;
-    let is_wanted = |test: &TestCase| {
-        params.state.is_none_or(|state| test.state == state)
-            && (params.verdict.is_none() || test.verdict == params.verdict)
-    };
-    let mut wanted = report.tests.into_iter().filter(is_wanted).skip(params.from);
-    let items: Vec<_> = wanted.by_ref().take(limit).collect();
-    let next = wanted.next().map(|_| params.from + items.len());
-    Ok(Json(TestPage {
-        counts: report.counts,
-        items,
-        left_out: report.left_out,
-        next,
-    }))
+    Ok(Json(params.page(runs::tests(&app, id).await?)?))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -4,7 +4,7 @@
 const MEND_WORKFLOW: &str =
     "mend the file at the lines that are named, commit it, and call `pipeline_run` again";
 
-const BY_TOOL: [(&str, &str); 23] = [
+const BY_TOOL: [(&str, &str); 24] = [
     (
         "repo_not_found",
         "`list` names the repos; `repos` (toolset admin) registers one",
@@ -67,6 +67,10 @@ const BY_TOOL: [(&str, &str); 23] = [
     (
         "nothing_to_retry",
         "name the jobs that are to run again; `pipelines` with pipeline_id has them",
+    ),
+    (
+        "not_held",
+        "`hold: 30m` in the job keeps its worktree for so long after a failure; `artifacts` and `run_log` have what else is left",
     ),
     (
         "artifact_not_found",

@@ -12,6 +12,7 @@ mod complaints;
 mod completion;
 mod confirm;
 mod cursor;
+mod failed_tests;
 mod fit;
 mod handler;
 pub mod headers;

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::call::Call;
 use super::complaints::{self, Complaint};
+use super::failed_tests::{self, FailedTests};
 use super::log_cursor::LogCursor;
 use super::log_matches::LogMatches;
 use super::reply::{self, Reply, cut, fitted};
@@ -17,7 +18,7 @@ use crate::app::runs;
 use branchyard_journal::{Query, Stream, Totals};
 use branchyard_model::{
     BranchName, CommitId, EndState, Problem, RepoName, RunId, RunKind, RunRecord, RunState,
-    TestCase, TestCounts, TestState, Warning,
+    TestCase, TestCounts, Warning,
 };
 use branchyard_runs::View;
 
@@ -32,10 +33,6 @@ const REASON: usize = 1_000;
 const ROOM: usize = 4_000;
 /// The same of a run that tests, whose failures are what was asked for.
 const ROOM_OF_TESTS: usize = 8_000;
-/// So many failed tests are shown at once; `/api/runs/{run}/tests` has them all.
-const MOST_TESTS: usize = 50;
-/// What is shown of a test's message.
-const MESSAGE: usize = 600;
 /// The output of a run that went well matters less.
 const ROOM_IF_WELL: usize = 2_000;
 
@@ -182,7 +179,7 @@ pub(super) async fn of(call: &Call, record: &RunRecord, wanted: Wanted) -> Resul
     };
     let first = &found.items[..found.items.len().min(MOST_COMPLAINTS)];
     let shown = complaints::with_context(&view, first).await?;
-    let failed = failed_tests(call, record).await?;
+    let failed = tests_of(call, record).await?;
     let printed = Printed::of(&view, record, wanted).await?;
     let room = match record.state {
         RunState::Ended(EndState::Succeeded) => ROOM_IF_WELL,
@@ -191,18 +188,15 @@ pub(super) async fn of(call: &Call, record: &RunRecord, wanted: Wanted) -> Resul
     };
     fitted(room, |room| {
         // Tests first, then complaints, as long as they leave half of it to the output.
-        let (mut tests, mut count, mut spent) = (0, 0, 0);
-        while tests < failed.len() && spent + size(&failed[tests]) <= room / 2 {
-            spent += size(&failed[tests]);
-            tests += 1;
-        }
+        let (tests, mut spent) = failed.within(room / 2);
+        let mut count = 0;
         while count < shown.len() && spent + shown[count].size() <= room / 2 {
             spent += shown[count].size();
             count += 1;
         }
         let (output, apart, cut) = printed.fill(room - spent);
         let [stdout, stderr] = apart.map_or([None, None], |apart| apart.map(Some));
-        let truncated = cut || count < found.items.len() || tests < failed.len();
+        let truncated = cut || count < found.items.len() || tests.len() < failed.count();
         let wanting = missing_module(record, [&output, stderr.as_deref().unwrap_or_default()]);
         let next = wanting.or_else(|| next(call, record, found.items.len() > count));
         let outcome = RunOutcome {
@@ -227,7 +221,7 @@ pub(super) async fn of(call: &Call, record: &RunRecord, wanted: Wanted) -> Resul
             notices: &record.warnings,
             reason: reason(record),
             tests: record.tests,
-            failed_tests: &failed[..tests],
+            failed_tests: tests,
             errors: found.summary.errors,
             warnings: found.summary.warnings,
             diagnostics: &shown[..count],
@@ -243,27 +237,13 @@ pub(super) async fn of(call: &Call, record: &RunRecord, wanted: Wanted) -> Resul
     })
 }
 
-/// The failed tests of a run that tests, as far as an answer could have room for them.
-async fn failed_tests(call: &Call, record: &RunRecord) -> Result<Vec<TestCase>, Problem> {
+async fn tests_of(call: &Call, record: &RunRecord) -> Result<FailedTests, Problem> {
     if record.tests.is_none_or(|counts| counts.failed == 0) {
-        return Ok(Vec::new());
+        return Ok(FailedTests::default());
     }
-    let report = runs::tests(call.app(), record.run_id).await?;
-    let failed = report.tests.into_iter();
-    let failed = failed.take_while(|test| test.state == TestState::Failed);
-    let mut failed: Vec<_> = failed.take(MOST_TESTS).collect();
-    for test in &mut failed {
-        test.message = test.message.take().map(|text| cut(&text, MESSAGE));
-        test.name = cut(&test.name, REASON);
-    }
-    Ok(failed)
-}
-
-/// About what it takes of an answer.
-fn size(test: &TestCase) -> usize {
-    let texts = [&test.message, &test.file].into_iter().flatten();
-    let texts: usize = texts.map(String::len).sum();
-    100 + test.suite.len() + test.name.len() + texts
+    Ok(FailedTests::of(
+        runs::tests(call.app(), record.run_id).await?,
+    ))
 }
 
 /// What to know of a run beside its output, a line each.
@@ -372,13 +352,7 @@ fn text(outcome: &RunOutcome<'_>) -> String {
     if let Some(tests) = &outcome.tests {
         text.push_str(&format!("tests: {tests}\n"));
     }
-    for test in outcome.failed_tests {
-        text.push_str(&format!("{test}\n"));
-        // The first line of the message is in it.
-        let message = test.message.as_deref().unwrap_or_default().trim_start();
-        let rest = message.lines().skip(1).map(|line| format!("    {line}\n"));
-        text.extend(rest);
-    }
+    text.push_str(&failed_tests::text(outcome.failed_tests));
     let (errors, warnings) = (outcome.errors, outcome.warnings);
     if errors + warnings > 0 {
         text.push_str(&format!("errors: {errors}, warnings: {warnings}\n"));

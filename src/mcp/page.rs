@@ -61,10 +61,10 @@ impl<T> Page<'_, T> {
 }
 
 /// The answer with as many of `items` as fit; `next` gives the cursor after so many of them.
-pub(super) fn fitted_page<T>(
-    items: &[T],
+pub(super) fn fitted_page<'a, T>(
+    items: &'a [T],
     next: impl Fn(usize) -> Option<String>,
-    make: impl Fn(&Page<'_, T>) -> Result<Reply, Problem>,
+    make: impl Fn(&Page<'a, T>) -> Result<Reply, Problem>,
 ) -> Result<Reply, Problem> {
     fitted(ROOM, |room| {
         fitted_items(items.len(), |count| {
@@ -78,10 +78,10 @@ pub(super) fn fitted_page<T>(
 }
 
 /// The same for a list that is whole, from the place that `cursor` names.
-pub(super) fn paged<T>(
-    items: &[T],
+pub(super) fn paged<'a, T>(
+    items: &'a [T],
     cursor: Option<&str>,
-    make: impl Fn(&Page<'_, T>) -> Result<Reply, Problem>,
+    make: impl Fn(&Page<'a, T>) -> Result<Reply, Problem>,
 ) -> Result<Reply, Problem> {
     let first = cursor::read(cursor)?.min(items.len());
     let rest = &items[first..];

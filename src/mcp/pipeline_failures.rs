@@ -6,10 +6,13 @@ use serde::Serialize;
 
 use super::call::Call;
 use super::complaints::{self, Complaint};
+use super::failed_tests::{self, FailedTests};
 use super::reply::cut;
 use super::window::Window;
-use crate::app::runs;
-use branchyard_model::{JobRecord, PipelineRecord, Problem, RunId, StepRecord, StepState};
+use crate::app::{pipelines, runs};
+use branchyard_model::{
+    JobRecord, PipelineRecord, Problem, RunId, StepRecord, StepState, TestCase,
+};
 
 /// So many are shown at once; `pipelines` names the runs of all steps.
 const MOST_STEPS: usize = 5;
@@ -30,6 +33,9 @@ pub(super) struct StepFailure<'a> {
     reason: Option<String>,
     /// For run_log and diagnostics.
     run_id: Option<RunId>,
+    /// Of the first step of a job that failed: the job's tests that failed.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    failed_tests: &'a [TestCase],
     /// The first that matter, each with the log around it.
     diagnostics: &'a [Complaint],
     /// The end of what it printed.
@@ -40,6 +46,7 @@ pub(super) struct StepFailure<'a> {
 pub(super) struct FailedStep<'a> {
     job: &'a JobRecord,
     step: &'a StepRecord,
+    tests: FailedTests,
     complaints: Vec<Complaint>,
     has_more: bool,
     printed: Option<Window>,
@@ -61,7 +68,17 @@ pub(super) async fn failed_steps<'a>(
     found.truncate(MOST_STEPS);
     let mut failed = Vec::with_capacity(found.len());
     for (job, step) in found {
-        failed.push(FailedStep::of(call, job, step).await?);
+        let mut shown = FailedStep::of(call, job, step).await?;
+        // They are the job's: they are told once.
+        let is_first = failed
+            .iter()
+            .all(|other: &FailedStep| other.job.job != job.job);
+        if is_first && job.tests.is_some_and(|counts| counts.failed > 0) {
+            // Where their list cannot be had any more, the count of the job still tells of them.
+            let report = pipelines::tests(call.app(), record.pipeline_id, &job.job).await;
+            shown.tests = report.map(FailedTests::of).unwrap_or_default();
+        }
+        failed.push(shown);
     }
     Ok((failed, has_more))
 }
@@ -78,6 +95,7 @@ impl<'a> FailedStep<'a> {
         let mut failed = Self {
             job,
             step,
+            tests: FailedTests::default(),
             complaints: Vec::new(),
             has_more: false,
             printed: None,
@@ -97,10 +115,11 @@ impl<'a> FailedStep<'a> {
         Ok(failed)
     }
 
-    /// As much as fits into `room`, complaints first as long as they leave half of it to the output; and whether that is
+    /// As much as fits into `room`, tests and complaints first as long as they leave half of it to the output; and whether that is
     /// not all.
     pub(super) fn shown(&self, room: usize) -> (StepFailure<'_>, bool) {
-        let (mut count, mut spent) = (0, 0);
+        let (tests, mut spent) = self.tests.within(room / 2);
+        let mut count = 0;
         while count < self.complaints.len() && spent + self.complaints[count].size() <= room / 2 {
             spent += self.complaints[count].size();
             count += 1;
@@ -108,6 +127,7 @@ impl<'a> FailedStep<'a> {
         let printed = self.printed.as_ref();
         let printed = printed.map(|window| window.tail(room - spent));
         let is_cut = self.has_more
+            || tests.len() < self.tests.count()
             || count < self.complaints.len()
             || printed.as_ref().is_some_and(|shown| shown.cut);
         let (job, step) = (self.job, self.step);
@@ -119,6 +139,7 @@ impl<'a> FailedStep<'a> {
             exit_code: step.exit_code,
             reason: step.reason.as_deref().map(|reason| cut(reason, REASON)),
             run_id: step.run_id,
+            failed_tests: tests,
             diagnostics: &self.complaints[..count],
             output: printed.map(|shown| shown.text).unwrap_or_default(),
         };
@@ -140,6 +161,7 @@ impl StepFailure<'_> {
             text.push_str(&format!(" (run_id {run})"));
         }
         text.push('\n');
+        text.push_str(&failed_tests::text(self.failed_tests));
         text.extend(self.diagnostics.iter().map(Complaint::text));
         text.push_str(&self.output);
         if !text.ends_with('\n') {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -80,6 +81,9 @@ struct JobOutcome<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<BTreeMap<String, u64>>")]
     tests: Option<TestCounts>,
+    /// Until then held_worktree reads what it left on disk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held_until: Option<Timestamp>,
     /// The earlier job that answered for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     answered_by: Option<&'a AnsweredBy>,
@@ -182,6 +186,7 @@ impl<'a> JobOutcome<'a> {
                 .collect(),
             artifacts: &job.artifacts,
             tests: job.tests,
+            held_until: job.held_until,
             answered_by: job.answered_by.as_ref(),
         }
     }
@@ -208,6 +213,11 @@ impl<'a> JobOutcome<'a> {
         }
         if !self.artifacts.is_empty() {
             text.push_str(&format!(", artifacts: {}", self.artifacts.join(", ")));
+        }
+        if let Some(until) = self.held_until {
+            text.push_str(&format!(
+                ", held until {until}: held_worktree reads its files"
+            ));
         }
         text.push('\n');
         for step in &self.steps {

@@ -6,30 +6,31 @@ use clap::ValueEnum;
 use serde_json::json;
 
 use super::fetch::{self, Target};
-use super::{ArtifactSource, name, path_of, source};
+use super::{ask, name, path_of};
 use crate::cli::Context;
-use crate::cli::client::{Answer, Query};
+use crate::cli::client::{Answer, Query, encode, repo_path};
 use crate::cli::exit::{self, Failure};
 use crate::cli::values;
-use branchyard_artifacts::{ArtifactSet, SetOwner};
-use branchyard_model::BranchName;
+use branchyard_artifacts::ArtifactSet;
+use branchyard_model::{BranchName, RepoName};
 
 /// Fetch an artifact, or one file of it
 ///
 /// Writes its files into a directory of its name, or into --output, and checks the SHA-256 of each. With PATH it is that
 /// file alone. A file that is there already is not replaced, unless --force is given, and nothing is written outside of
-/// the directory. In place of a pipeline a repository can be named: then it is the artifact of the newest pipeline of a
-/// branch that succeeded and has one.
+/// the directory. In place of a pipeline or a run a repository can be named: then it is the artifact of the newest pipeline
+/// of a branch that succeeded and has one.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
   branchyard artifact get 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b dist
   branchyard artifact get 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b dist bin/app -o /tmp/app
   branchyard artifact get app report summary.txt -o -      the latest of the default branch, on stdout
-  branchyard artifact get app dist --branch release/1 --archive zip")]
+  branchyard artifact get app dist --branch release/1 --archive zip
+  branchyard artifact get 0197a3b4-9f1e-7c55-8d02-6b7a8c9d0e1f artifact        of a run")]
 pub(crate) struct Args {
-    /// A pipeline's id, or the name of a repository
-    #[arg(value_name = "PIPELINE|REPO", value_parser = source)]
+    /// The id of a pipeline or a run, or the name of a repository
+    #[arg(value_name = "PIPELINE|RUN|REPO", value_parser = source)]
     source: ArtifactSource,
     /// The name of the artifact
     #[arg(value_parser = name)]
@@ -50,6 +51,20 @@ pub(crate) struct Args {
     force: bool,
 }
 
+/// Where an artifact is: in a pipeline or a run, or in the newest pipeline of a branch that succeeded and has one of its name.
+#[derive(Debug, Clone)]
+enum ArtifactSource {
+    Of(String),
+    Latest(RepoName),
+}
+
+fn source(text: &str) -> Result<ArtifactSource, String> {
+    match values::run_or_pipeline(text) {
+        Ok(id) => Ok(ArtifactSource::Of(id)),
+        Err(_) => values::repo(text).map(ArtifactSource::Latest),
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum ArchiveArg {
     Zip,
@@ -66,20 +81,23 @@ impl ArchiveArg {
 }
 
 pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
-    if let (ArtifactSource::Pipeline(_), Some(_)) = (&args.source, &args.branch) {
-        return Err(
-            Failure::usage("--branch is for the artifacts of a repository")
-                .help("name the repository in place of the pipeline"),
-        );
-    }
-    let query = Query::default().with("branch", args.branch.as_ref());
-    let path = query.after(&path_of(&args.source, &args.name));
-    let answer = context.client.get(&path).await?;
-    let set: ArtifactSet = answer.parse()?;
-    let from = match set.owner {
-        SetOwner::Pipeline(id) => path_of(&ArtifactSource::Pipeline(id), &args.name),
-        SetOwner::Run(_) => return Err(Failure::daemon("the artifact is of no pipeline")),
+    let of_name = format!("/{}", encode(&args.name));
+    let answer = match (&args.source, &args.branch) {
+        (ArtifactSource::Of(id), None) => ask(context, id, &of_name).await?,
+        (ArtifactSource::Of(_), Some(_)) => {
+            return Err(
+                Failure::usage("--branch is for the artifacts of a repository")
+                    .help("name the repository in place of the id"),
+            );
+        }
+        (ArtifactSource::Latest(repo), branch) => {
+            let query = Query::default().with("branch", branch.as_ref());
+            let path = query.after(&repo_path(repo, &format!("/artifacts{of_name}")));
+            context.client.get(&path).await?
+        }
     };
+    let set: ArtifactSet = answer.parse()?;
+    let from = path_of(set.owner, &args.name);
     let written = match (&args.path, args.archive) {
         (_, Some(format)) => {
             let format = format.as_str();
@@ -89,7 +107,7 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
         (Some(path), None) => {
             let file = set.files.iter().find(|file| file.path == *path);
             let file = file.ok_or_else(|| {
-                let list = format!("branchyard artifact list PIPELINE {}", args.name);
+                let list = format!("branchyard artifact list ID {}", args.name);
                 Failure::daemon(format!("the artifact has no file {path:?}"))
                     .help(format!("`{list}` lists them"))
             })?;

@@ -1,40 +1,37 @@
-//! `artifact list`: the artifacts of a pipeline, or the files of one of them.
+//! `artifact list`: the artifacts of a pipeline or a run, or the files of one of them.
 
-use super::{ArtifactSource, name, path_of};
+use super::{ask, name};
 use crate::cli::Context;
+use crate::cli::client::encode;
 use crate::cli::exit::Failure;
 use crate::cli::render::{Cell, Listing};
 use crate::cli::values;
 use branchyard_artifacts::{ArtifactFile, ArtifactSet};
-use branchyard_model::PipelineId;
 
-/// List the artifacts of a pipeline, or the files of one
+/// List the artifacts of a pipeline or a run, or the files of one
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
   branchyard artifact list 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b
   branchyard artifact list 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b dist")]
 pub(crate) struct Args {
-    /// The pipeline's id
-    #[arg(value_parser = values::pipeline)]
-    pipeline: PipelineId,
+    /// The id of a pipeline or a run
+    #[arg(value_name = "PIPELINE|RUN", value_parser = values::run_or_pipeline)]
+    owner: String,
     /// List the files of this artifact
     #[arg(value_parser = name)]
     name: Option<String>,
 }
 
 pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
-    let client = &context.client;
     match &args.name {
         None => {
-            let path = format!("/api/pipelines/{}/artifacts", args.pipeline);
-            let answer = client.get(&path).await?;
+            let answer = ask(context, &args.owner, "").await?;
             let titles = "NAME, JOB, FILES, SIZE, MADE, EXPIRES";
             context.list(&answer, "no artifacts", titles, set_row)
         }
         Some(name) => {
-            let source = ArtifactSource::Pipeline(args.pipeline);
-            let answer = client.get(&path_of(&source, name)).await?;
+            let answer = ask(context, &args.owner, &format!("/{}", encode(name))).await?;
             context.show(&answer, |set: ArtifactSet| {
                 let files = Listing::of("SIZE, MODE, SHA256, FILE", set.files, file_row);
                 context.console.print_listing(&files)

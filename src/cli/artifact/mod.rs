@@ -1,4 +1,4 @@
-//! `artifact`: what jobs of pipelines left behind, listed and fetched.
+//! `artifact`: what jobs of pipelines and runs left behind, listed and fetched.
 
 mod fetch;
 mod get;
@@ -7,20 +7,21 @@ mod list;
 use clap::Subcommand;
 
 use super::Context;
-use super::client::{encode, repo_path};
+use super::client::{Answer, encode};
 use super::exit::Failure;
-use super::values;
-use branchyard_model::{PipelineId, RepoName};
+use branchyard_artifacts::SetOwner;
 
-/// See and fetch what jobs of pipelines left behind
+/// See and fetch what jobs of pipelines and runs left behind
 ///
-/// Jobs keep files with `actions/upload-artifact`. They stay for as long as the operator says, by `[artifacts] keep`.
+/// Jobs keep files with `actions/upload-artifact`; runs keep what the repository's `artifacts` names. Both stay for as long
+/// as the operator says, by `[artifacts] keep`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
   branchyard artifact list 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b
   branchyard artifact get 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b dist
-  branchyard artifact get app dist --branch main -o /tmp/dist")]
+  branchyard artifact get app dist --branch main -o /tmp/dist
+  branchyard artifact get 0197a3b4-9f1e-7c55-8d02-6b7a8c9d0e1f artifact        of a run")]
 pub(crate) struct Args {
     #[command(subcommand)]
     action: ArtifactAction,
@@ -39,26 +40,29 @@ pub(super) async fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     }
 }
 
-/// Where an artifact is: in a pipeline, or in the newest of a branch that succeeded and has one of its name.
-#[derive(Debug, Clone)]
-enum ArtifactSource {
-    Pipeline(PipelineId),
-    Latest(RepoName),
-}
-
-fn source(text: &str) -> Result<ArtifactSource, String> {
-    match PipelineId::parse(text) {
-        Ok(id) => Ok(ArtifactSource::Pipeline(id)),
-        Err(_) => values::repo(text).map(ArtifactSource::Latest),
+/// Asks for the artifacts of a pipeline or a run, or for what of them `rest` names.
+async fn ask(context: &Context, id: &str, rest: &str) -> Result<Answer, Failure> {
+    let path = |of: &str| format!("/api/{of}/{id}/artifacts{rest}");
+    match context.client.get(&path("pipelines")).await {
+        Err(error) if error.code() == Some("pipeline_not_found") => {}
+        answered => return Ok(answered?),
+    }
+    match context.client.get(&path("runs")).await {
+        Err(error) if error.code() == Some("run_not_found") => {
+            let detail = format!("there is no pipeline and no run {id}");
+            let help = "`branchyard pipeline list REPO` and `branchyard runs` list them";
+            Err(Failure::daemon(detail).help(help))
+        }
+        answered => Ok(answered?),
     }
 }
 
 /// `/api/…` of an artifact.
-fn path_of(source: &ArtifactSource, name: &str) -> String {
+fn path_of(owner: SetOwner, name: &str) -> String {
     let name = encode(name);
-    match source {
-        ArtifactSource::Pipeline(id) => format!("/api/pipelines/{id}/artifacts/{name}"),
-        ArtifactSource::Latest(repo) => repo_path(repo, &format!("/artifacts/{name}")),
+    match owner {
+        SetOwner::Pipeline(id) => format!("/api/pipelines/{id}/artifacts/{name}"),
+        SetOwner::Run(id) => format!("/api/runs/{id}/artifacts/{name}"),
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) fn by_command(code: &str) -> Option<&'static str> {
         "nothing_to_retry" => {
             "name the jobs that are to run again; `branchyard pipeline show PIPELINE` has them"
         }
-        "artifact_not_found" => "`branchyard artifact list PIPELINE` lists them",
+        "artifact_not_found" => "`branchyard artifact list ID` lists them",
         "salvage_not_found" => {
             "`branchyard salvage list` lists them; they are kept for `reaper.salvage_ttl`"
         }

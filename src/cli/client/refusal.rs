@@ -27,6 +27,14 @@ impl ClientError {
         matches!(self, Self::Refused { status, .. } if *status == StatusCode::NOT_FOUND)
     }
 
+    /// The word for programs that the daemon refused with.
+    pub(crate) fn code(&self) -> Option<&str> {
+        match self {
+            Self::Refused { problem, .. } => Some(&problem.code),
+            Self::Unreachable(_) | Self::Strange(_) => None,
+        }
+    }
+
     /// Whether the same request may well succeed in a moment, here or where the daemon is by then. One
     /// that was started anew does not know the old key.
     pub(crate) fn may_pass(&self) -> bool {

@@ -132,6 +132,7 @@ impl JobsViewer {
                 "what failed: `branchyard pipeline log {id} --failed`"
             ));
         }
+        words::held(record).for_each(|text| console.note(&text));
         let is_good = record.state == PipelineState::Succeeded;
         console.verdict(&words::verdict(record), is_good);
     }

@@ -5,6 +5,7 @@ pub(super) mod check;
 mod cancel;
 mod follow;
 mod forecast;
+mod held;
 mod jobs_viewer;
 mod list;
 mod live_jobs;
@@ -54,6 +55,8 @@ pub(crate) enum PipelineCommand {
     Show(show::Args),
     Follow(follow::Args),
     Log(log::Args),
+    Ls(held::LsArgs),
+    Cat(held::CatArgs),
     Cancel(cancel::Args),
     Retry(retry::Args),
 }
@@ -65,6 +68,8 @@ pub(super) async fn run(context: &Context, command: PipelineCommand) -> Result<u
         PipelineCommand::Show(args) => show::run(context, &args).await,
         PipelineCommand::Follow(args) => follow::run(context, args).await,
         PipelineCommand::Log(args) => log::run(context, &args).await,
+        PipelineCommand::Ls(args) => held::list(context, args).await,
+        PipelineCommand::Cat(args) => held::print(context, args).await,
         PipelineCommand::Cancel(args) => cancel::run(context, &args).await,
         PipelineCommand::Retry(args) => retry::run(context, &args).await,
     }

@@ -40,6 +40,7 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
             }
         }
         console.print_listing(&listing)?;
+        words::held(&record).for_each(|text| console.note(&text));
         if !console.quiet {
             let is_good = record.state == PipelineState::Succeeded;
             console.verdict(&words::verdict(&record), is_good);

@@ -157,6 +157,15 @@ fn exit_code_of_step(job: &JobRecord) -> Option<i32> {
     failed?.exit_code
 }
 
+/// Where to look into what failed jobs left on disk.
+pub(super) fn held(record: &PipelineRecord) -> impl Iterator<Item = String> {
+    let id = record.pipeline_id;
+    let held = record.jobs.iter().filter(|job| job.held_until.is_some());
+    held.map(move |JobRecord { job, .. }| {
+        format!("what {job} left on disk: `branchyard pipeline ls {id} {job}`")
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

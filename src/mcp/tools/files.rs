@@ -13,7 +13,7 @@ use crate::mcp::tool::{Tool, ToolEntry};
 use branchyard_config::Toolset;
 use branchyard_git::verbs::Effect;
 use branchyard_model::{BranchName, CommitId, Problem, RepoName, Scope};
-use branchyard_workspace::{EntryKind, ListRequest};
+use branchyard_workspace::{Entry, EntryKind, ListRequest, Listing};
 
 pub(super) fn tools() -> Vec<Tool> {
     let entry = |name, title, description| ToolEntry {
@@ -70,7 +70,7 @@ struct ListedFiles<'a> {
     branch: &'a BranchName,
     commit: &'a CommitId,
     path: &'a str,
-    entries: &'a [branchyard_workspace::Entry],
+    entries: &'a [Entry],
 }
 
 async fn ls(call: Call, asked: Ls) -> Result<Reply, Problem> {
@@ -81,14 +81,25 @@ async fn ls(call: Call, asked: Ls) -> Result<Reply, Problem> {
     };
     let listing = inspect::ls(call.app(), &asked.repo, &asked.branch, request);
     let (about, listing) = call.in_time(listing).await?;
-    paged(&listing.entries, asked.cursor.as_deref(), |page| {
-        let answer = ListedFiles {
+    list_files(&call, &listing, asked.cursor.as_deref(), |entries| {
+        ListedFiles {
             repo: &asked.repo,
             branch: &asked.branch,
             commit: &about.commit,
             path: &listing.path,
-            entries: page.shown,
-        };
+            entries,
+        }
+    })
+}
+
+/// The entries from the cursor on, as far as they fit; `answer` is made of them.
+pub(super) fn list_files<'a, A: Serialize>(
+    call: &Call,
+    listing: &'a Listing,
+    cursor: Option<&str>,
+    answer: impl Fn(&'a [Entry]) -> A,
+) -> Result<Reply, Problem> {
+    paged(&listing.entries, cursor, |page| {
         let mut text = String::new();
         for entry in page.shown {
             let mark = match entry.kind {
@@ -98,7 +109,7 @@ async fn ls(call: Call, asked: Ls) -> Result<Reply, Problem> {
             };
             let _ = writeln!(text, "{}{mark}", entry.path);
         }
-        page.reply(&call, &answer, text, listing.truncated)
+        page.reply(call, &answer(page.shown), text, listing.truncated)
     })
 }
 

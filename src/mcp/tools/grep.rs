@@ -13,7 +13,7 @@ use crate::mcp::tool::{Tool, ToolEntry};
 use branchyard_config::Toolset;
 use branchyard_git::verbs::Effect;
 use branchyard_model::{BranchName, CommitId, Problem, RepoName, Scope};
-use branchyard_workspace::{GrepRequest, LineMatch};
+use branchyard_workspace::{GrepRequest, LineMatch, Matches};
 
 pub(super) fn tools() -> Vec<Tool> {
     vec![Tool::new::<Grep, Paged<Found<'_>>, _>(
@@ -60,7 +60,7 @@ struct Found<'a> {
     repo: &'a RepoName,
     branch: &'a BranchName,
     commit: &'a CommitId,
-    matches: &'a [LineMatch],
+    matches: Vec<LineMatch>,
     /// Files that were searched.
     searched: usize,
     /// Files and directories that could not be: not text, too large, not to be opened.
@@ -80,6 +80,23 @@ async fn grep(call: Call, asked: Grep) -> Result<Reply, Problem> {
     };
     let searching = inspect::grep(call.app(), &asked.repo, &asked.branch, request);
     let (about, found) = call.in_time(searching).await?;
+    show_matches(&call, &found, context, |matches| Found {
+        repo: &asked.repo,
+        branch: &asked.branch,
+        commit: &about.commit,
+        matches,
+        searched: found.searched,
+        skipped: found.skipped,
+    })
+}
+
+/// What was found with so many lines of context, as far as it fits; `answer` is made of it.
+pub(super) fn show_matches<A: Serialize>(
+    call: &Call,
+    found: &Matches,
+    context: usize,
+    answer: impl Fn(Vec<LineMatch>) -> A,
+) -> Result<Reply, Problem> {
     // It was not refused, so it is small.
     let lines = 2 * context + 1;
     let next = |count: usize| match count == found.matches.len() {
@@ -92,21 +109,13 @@ async fn grep(call: Call, asked: Grep) -> Result<Reply, Problem> {
             .iter()
             .map(|found| shortened(found, page.room / lines))
             .collect();
-        let answer = Found {
-            repo: &asked.repo,
-            branch: &asked.branch,
-            commit: &about.commit,
-            matches: &matches,
-            searched: found.searched,
-            skipped: found.skipped,
-        };
         let mut text = told(&matches);
         match (matches.is_empty(), found.truncated) {
             (true, true) => text.push_str("nothing was found so far "),
             (true, false) => text.push_str("nothing was found"),
             (false, _) => {}
         }
-        page.reply(&call, &answer, text, found.truncated)
+        page.reply(call, &answer(matches), text, found.truncated)
     })
 }
 

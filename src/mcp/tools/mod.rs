@@ -13,6 +13,7 @@ mod files;
 mod git;
 mod git_list;
 mod grep;
+mod held_worktree;
 mod list;
 mod log;
 mod machine;
@@ -42,6 +43,7 @@ pub(super) fn all() -> Vec<Tool> {
         pipeline_run::tools(),
         vec![bisect::tool()],
         vec![artifacts::tool()],
+        vec![held_worktree::tool()],
         git::tools(),
         verbs::tools(),
         vec![git_list::tool()],

@@ -77,7 +77,7 @@ struct FilesRead<'a> {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
-struct PartRead<'a> {
+pub(super) struct PartRead<'a> {
     path: &'a str,
     #[serde(flatten)]
     excerpt: Excerpt,
@@ -104,17 +104,12 @@ async fn read_file(call: Call, asked: ReadFile) -> Result<Reply, Problem> {
         (Some(path), true) => {
             let (request, exact) = asked.single(path)?;
             let (about, part) = read(&call, (repo, branch), request).await?;
-            fitted_items(part.bytes.len().min(CONTENT), |most| {
-                let file = PartRead::of(&part, exact, most);
-                let told = file.excerpt.told(call.is_text_alone());
-                let answer = FilesRead {
-                    repo,
-                    branch,
-                    commit: &about.commit,
-                    file: Some(file),
-                    files: Vec::new(),
-                };
-                call.reply(&answer, told)
+            show_part(&call, &part, exact, |file| FilesRead {
+                repo,
+                branch,
+                commit: &about.commit,
+                file: Some(file),
+                files: Vec::new(),
             })
         }
         (None, false) => {
@@ -137,6 +132,20 @@ async fn read_file(call: Call, asked: ReadFile) -> Result<Reply, Problem> {
         (None, true) => Err(Problem::unprocessable("path", "no file is named")
             .help("give path, or files with a path each")),
     }
+}
+
+/// As much of the part as fits; `answer` is made of it.
+pub(super) fn show_part<'a, A: Serialize>(
+    call: &Call,
+    part: &'a FilePart,
+    exact: bool,
+    answer: impl Fn(PartRead<'a>) -> A,
+) -> Result<Reply, Problem> {
+    fitted_items(part.bytes.len().min(CONTENT), |most| {
+        let part = PartRead::of(part, exact, most);
+        let told = part.excerpt.told(call.is_text_alone());
+        call.reply(&answer(part), told)
+    })
 }
 
 /// Several files or ranges: short ones are shown whole, long ones as far as the same number of bytes goes.
@@ -202,18 +211,27 @@ impl ReadFile {
             start_byte: self.start_byte,
             end_byte: self.end_byte,
         };
-        let mut exact = self.start_byte.is_some() || self.end_byte.is_some();
-        if let Some(cursor) = &self.cursor {
-            let cursor = ByteCursor::read(cursor)?;
-            exact |= cursor.exact;
-            request.start_line = None;
-            request.start_byte = Some(cursor.byte);
-        }
-        Ok((request, exact))
+        let exact = self.start_byte.is_some() || self.end_byte.is_some();
+        let went_on = go_on(&mut request, self.cursor.as_deref())?;
+        Ok((request, exact || went_on))
     }
 }
 
+/// Reads on where the answer before left off, if it is given as `cursor`; whether bytes are wanted as they are.
+pub(super) fn go_on(request: &mut ReadRequest, cursor: Option<&str>) -> Result<bool, Problem> {
+    let Some(cursor) = cursor.map(ByteCursor::read).transpose()? else {
+        return Ok(false);
+    };
+    request.start_line = None;
+    request.start_byte = Some(cursor.byte);
+    Ok(cursor.exact)
+}
+
 impl<'a> PartRead<'a> {
+    pub(super) fn next_cursor(&self) -> Option<&str> {
+        self.excerpt.next_cursor()
+    }
+
     fn of(part: &'a FilePart, exact: bool, most: usize) -> Self {
         let source = ExcerptSource {
             bytes: &part.bytes,

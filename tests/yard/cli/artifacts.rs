@@ -137,3 +137,40 @@ async fn a_link_in_the_directory_leads_nothing_out_of_it() {
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
     yard.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_artifacts_of_a_run_are_had_by_its_id() {
+    let mut yard = Yard::asleep(Options {
+        repo: "artifacts = [\"dist/**\"]".to_owned(),
+        ..Options::default()
+    });
+    let makefile = "all:\n\tmkdir -p dist/sub; echo made > dist/sub/a.txt\n";
+    yard.origin.write("Makefile", makefile);
+    yard.origin.commit("makes");
+    yard.origin.push("main");
+    fs::create_dir(here(&yard)).unwrap();
+    yard.start().await;
+    let run = yard.start_detached("main", json!({"args": ["all"]})).await;
+    yard.ended(&run).await;
+
+    let listed = artifact(&yard, &["list", &run]).await.ok();
+    assert_eq!(listed.cells()[0][..3], ["artifact", "", "1"]);
+    let files = artifact(&yard, &["list", &run, "artifact"]).await.ok();
+    assert_eq!(files.cells()[0][3], "sub/a.txt");
+    artifact(&yard, &["get", &run, "artifact"]).await.ok();
+    let fetched = here(&yard).join("artifact/sub/a.txt");
+    assert_eq!(fs::read(fetched).unwrap(), b"made\n");
+    let file = ["get", &run, "artifact", "sub/a.txt", "-o", "-"];
+    assert_eq!(artifact(&yard, &file).await.ok().text(), "made\n");
+    let tar = ["get", &run, "artifact", "--archive", "tar"];
+    artifact(&yard, &tar).await.ok();
+    assert!(here(&yard).join("artifact.tar").exists());
+
+    let neither = uuid::Uuid::now_v7().to_string();
+    for verb in ["list", "get"] {
+        let refused = artifact(&yard, &[verb, &neither, "artifact"]).await;
+        let said = ["no pipeline and no run", "branchyard runs"];
+        refused.refused(125, &said);
+    }
+    yard.stop().await;
+}

@@ -52,6 +52,55 @@ async fn yard() -> (Yard, PathBuf) {
     (yard, dir.join("pass"))
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_failed_job_left_is_listed_and_printed() {
+    let mut yard = Yard::asleep(Options::default());
+    let held = "\
+on: workflow_dispatch
+jobs:
+  bad:
+    runs-on: ubuntu-latest
+    hold: 1h
+    steps: [{run: 'mkdir out; printf \"made\\nof two lines\" > out/made.txt; exit 3'}]
+  fine:
+    runs-on: ubuntu-latest
+    steps: [{run: echo fine}]
+";
+    yard.origin.workflow("ci.yml", held);
+    yard.start().await;
+    cli(&yard, &["pipeline", "run", "demo", "main"]).await;
+    let listed = cli(&yard, &["pipeline", "list", "demo", "--json"]).await;
+    let id = listed.json()["items"][0]["pipeline_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let shown = cli(&yard, &["pipeline", "show", &id]).await;
+    let advice = format!("branchyard pipeline ls {id} bad");
+    assert!(shown.stderr.contains(&advice), "{shown:?}");
+
+    let listed = cli(&yard, &["pipeline", "ls", &id, "bad", "out"])
+        .await
+        .ok();
+    assert_eq!(listed.cells()[0][3], "out/made.txt");
+    let printed = cli(&yard, &["pipeline", "cat", &id, "bad", "out/made.txt"]).await;
+    assert_eq!(printed.ok().text(), "made\nof two lines");
+    let lines = [
+        "pipeline",
+        "cat",
+        &id,
+        "bad",
+        "out/made.txt",
+        "--lines",
+        "2",
+    ];
+    assert_eq!(cli(&yard, &lines).await.ok().text(), "of two lines");
+    let outside = cli(&yard, &["pipeline", "cat", &id, "bad", "../../x"]).await;
+    outside.refused(125, &["../../x"]);
+    let not_held = cli(&yard, &["pipeline", "ls", &id, "fine"]).await;
+    not_held.refused(125, &["not held", "hold: 30m"]);
+    yard.stop().await;
+}
+
 /// Jobs and their states, as the lines on stdout have them.
 fn states(said: &Said) -> Vec<String> {
     let cells = said.cells();

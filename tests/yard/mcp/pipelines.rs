@@ -224,6 +224,108 @@ jobs:
         with: {name: dist, path: out}
 ";
 
+const HELD: &str = "\
+on: workflow_dispatch
+jobs:
+  bad:
+    runs-on: ubuntu-latest
+    hold: 1h
+    reports: ['*.xml']
+    steps:
+      - run: |
+          mkdir out; seq -f 'line %.0f' 20000 > out/made.txt; ln -s /etc out/root
+          echo '<testsuite name=\"s\"><testcase name=\"sums\"><failure message=\"2 is not 3\"/></testcase></testsuite>' > r.xml
+          exit 3
+";
+
+#[tokio::test]
+async fn what_a_failed_job_left_is_told_and_looked_into() {
+    let mut yard = yard(HELD).await;
+    let agent = Agent::with(&yard, &[SETS]);
+    let result = agent.tool("pipeline_run", main_with(json!({}))).await;
+    let ran = &result["structuredContent"];
+    let test = &ran["failures"][0]["failed_tests"][0];
+    assert_eq!(
+        (&test["name"], &test["message"]),
+        (&json!("sums"), &json!("2 is not 3"))
+    );
+    assert!(ran["jobs"][0]["held_until"].is_string(), "{ran}");
+    let text = result["content"][0]["text"].as_str().unwrap();
+    for words in ["sums", "2 is not 3", "held_worktree"] {
+        assert!(text.contains(words), "no {words:?} in {text}");
+    }
+    let of = |more: Value| {
+        let mut asked = json!({"pipeline_id": ran["pipeline_id"], "job": "bad"});
+        asked
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        asked
+    };
+    let listed = agent
+        .call(
+            "held_worktree",
+            of(json!({"action": "list", "path": "out"})),
+        )
+        .await;
+    assert_eq!(listed["entries"][0]["path"], "out/made.txt");
+    assert_eq!(listed["commit"], yard.origin.head());
+    let grep = of(json!({"action": "grep", "pattern": "^line 1999[89]$", "context": 1}));
+    let found = agent.call("held_worktree", grep).await;
+    assert_eq!(found["matches"][1]["line"], 19999, "{found}");
+
+    // To its end, part by part.
+    let mut read = of(json!({"action": "read", "path": "out/made.txt"}));
+    let mut whole = String::new();
+    loop {
+        let part = agent.call("held_worktree", read.clone()).await;
+        whole.push_str(part["file"]["text"].as_str().unwrap());
+        if part["next_cursor"].is_null() {
+            break;
+        }
+        read["cursor"] = part["next_cursor"].clone();
+    }
+    let expected: String = (1..=20000).map(|n| format!("line {n}\n")).collect();
+    assert!(whole == expected, "{} bytes", whole.len());
+    let lines =
+        of(json!({"action": "read", "path": "out/made.txt", "start_line": 3, "end_line": 4}));
+    let lines = agent.call("held_worktree", lines).await;
+    assert_eq!(lines["file"]["text"], "line 3\nline 4\n");
+
+    for (asked, said) in [
+        (json!({"action": "read"}), "read needs path"),
+        (json!({"action": "grep"}), "grep needs pattern"),
+        (
+            json!({"action": "list", "pattern": "x"}),
+            "pattern is for grep",
+        ),
+        (
+            json!({"action": "read", "path": "../../other"}),
+            "../../other",
+        ),
+        (
+            json!({"action": "read", "path": "/etc/passwd"}),
+            "/etc/passwd",
+        ),
+        (
+            json!({"action": "read", "path": "out/root/passwd"}),
+            "out/root",
+        ),
+        (json!({"action": "list", "path": "out/root"}), "out/root"),
+        (
+            json!({"action": "grep", "path": ".git", "pattern": "x"}),
+            "git's own files",
+        ),
+    ] {
+        let refused = agent.refusal("held_worktree", of(asked.clone())).await;
+        assert!(refused.contains(said), "{asked}: {refused}");
+    }
+    let unknown = json!({"action": "list", "pipeline_id": ran["pipeline_id"], "job": "none"});
+    let refused = agent.refusal("held_worktree", unknown).await;
+    assert!(refused.contains("job_not_found"), "{refused}");
+    yard.stop().await;
+}
+
 #[tokio::test]
 async fn artifacts_are_listed_shown_and_read_to_their_end() {
     let mut yard = yard(WITH_ARTIFACT).await;

@@ -35,7 +35,7 @@ async fn the_tests_of_a_job_are_told_and_come_with_an_answer() {
     for ended in [&green, &again] {
         let told = yard.get_json(&path(ended.id())).await;
         assert_eq!(told["counts"]["passed"], 2);
-        assert_eq!(told["tests"][0]["name"], "a");
+        assert_eq!(told["items"][0]["name"], "a");
     }
     yard.jobs(&jobs(
         &yard,
@@ -47,8 +47,20 @@ async fn the_tests_of_a_job_are_told_and_come_with_an_answer() {
     assert_eq!((&counts["failed"], &counts["new"]), (&json!(1), &json!(1)));
     let told = yard.get_json(&path(red.id())).await;
     assert_eq!(
-        (&told["tests"][0]["name"], &told["tests"][0]["verdict"]),
+        (&told["items"][0]["name"], &told["items"][0]["verdict"]),
         (&json!("b"), &json!("new"))
+    );
+    let page = yard.get_json(&(path(red.id()) + "?limit=1")).await;
+    assert_eq!(
+        (&page["items"][0]["name"], &page["next"]),
+        (&json!("b"), &json!(1))
+    );
+    let passed = yard
+        .get_json(&(path(red.id()) + "?state=passed&limit=1"))
+        .await;
+    assert_eq!(
+        (&passed["items"][0]["name"], &passed["next"]),
+        (&json!("a"), &json!(null))
     );
     let none = yard
         .run_jobs("\n  test: {runs-on: linux, steps: [{run: 'true'}]}\n")

@@ -49,6 +49,7 @@ const ROWS: &[Row] = &[
     ("pipeline_control", "pipelines", "build:run", Branch, r#"{"pipeline_id":"{pipeline}","action":"cancel"}"#),
     ("artifacts",   "pipelines", "repo:read", Branch,      r#"{"action":"list","pipeline_id":"{pipeline}"}"#),
     ("artifacts",   "pipelines", "repo:read", Branch,      r#"{"action":"show","repo":"{repo}","branch":"{branch}","name":"{name}"}"#),
+    ("held_worktree", "pipelines", "repo:read", Branch,    r#"{"action":"list","pipeline_id":"{pipeline}","job":"none"}"#),
     ("exec",        "code",      "code:run",  Branch,      r#"{"repo":"{repo}","branch":"{branch}","argv":["true"],"wait":0}"#),
     ("execute_code", "code",     "code:run",  Branch,      r#"{"repo":"{repo}","branch":"{branch}","language":"shell","code":"true","wait":0}"#),
     ("install_dependencies", "code", "code:run", Branch,   r#"{"repo":"{repo}","branch":"{branch}","packages":["-x"]}"#),

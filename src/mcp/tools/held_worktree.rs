@@ -1,0 +1,175 @@
+//! `held_worktree`: the files of a failed job, as it left them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::action::{needed, only_for};
+use super::files::list_files;
+use super::grep::show_matches;
+use super::read_file::{PartRead, go_on, show_part};
+use crate::app::pipelines;
+use crate::mcp::call::Call;
+use crate::mcp::page::Paged;
+use crate::mcp::reply::Reply;
+use crate::mcp::tool::{Tool, ToolEntry};
+use branchyard_config::Toolset;
+use branchyard_git::verbs::Effect;
+use branchyard_model::{CommitId, PipelineId, Problem, Scope};
+use branchyard_workspace::files::held;
+use branchyard_workspace::{Entry, GrepRequest, LineMatch, ListRequest, ReadRequest};
+
+pub(super) fn tool() -> Tool {
+    let entry = ToolEntry {
+        name: "held_worktree",
+        title: "Look into a failed job's worktree",
+        description: "Lists, reads or searches what a failed job of a pipeline left on disk, with all that its steps built and \
+                      changed: of a job whose `hold` keeps its worktree. A long answer is cut: go on with next_cursor.",
+        set: Toolset::Pipelines,
+        right: Scope::RepoRead,
+        effect: Effect::READS,
+    };
+    Tool::new::<HeldWorktree, Paged<HeldAnswer<'_>>, _>(&entry, held_worktree)
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct HeldWorktree {
+    pipeline_id: PipelineId,
+    /// The job, by its id.
+    job: String,
+    /// read needs path; grep needs pattern.
+    action: HeldAction,
+    /// Relative to the worktree: a directory for list, a file for read, either for grep.
+    path: Option<String>,
+    /// For list: also what is in directories below.
+    #[serde(default)]
+    recursive: bool,
+    /// For list: also names that start with a dot.
+    #[serde(default)]
+    all: bool,
+    /// For read: the first line wanted, counted from 1.
+    start_line: Option<usize>,
+    /// For read: the last line wanted.
+    end_line: Option<usize>,
+    /// For grep: a regular expression, matched against each line.
+    pattern: Option<String>,
+    /// For grep: only files that match, such as *.rs.
+    glob: Option<String>,
+    /// For grep: lines to show before and after each match, 10 at most.
+    context: Option<usize>,
+    /// An answer's next_cursor.
+    cursor: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum HeldAction {
+    List,
+    Read,
+    Grep,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+struct HeldAnswer<'a> {
+    pipeline_id: PipelineId,
+    job: &'a str,
+    /// The commit that the job began with.
+    commit: &'a CommitId,
+    #[serde(flatten)]
+    found: InWorktree<'a>,
+}
+
+#[derive(Debug, Default, Serialize, JsonSchema)]
+struct InWorktree<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    entries: Option<&'a [Entry]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<PartRead<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    matches: Option<Vec<LineMatch>>,
+}
+
+async fn held_worktree(call: Call, asked: HeldWorktree) -> Result<Reply, Problem> {
+    let action = asked.action;
+    for (field, is_given, wanted) in [
+        ("recursive", asked.recursive, "list"),
+        ("all", asked.all, "list"),
+        ("start_line", asked.start_line.is_some(), "read"),
+        ("end_line", asked.end_line.is_some(), "read"),
+        ("pattern", asked.pattern.is_some(), "grep"),
+        ("glob", asked.glob.is_some(), "grep"),
+        ("context", asked.context.is_some(), "grep"),
+    ] {
+        only_for(field, is_given, wanted, action)?;
+    }
+    let finding = pipelines::held(call.app(), asked.pipeline_id, &asked.job);
+    let (commit, worktree) = call.in_time(finding).await?;
+    let answer = |found| HeldAnswer {
+        pipeline_id: asked.pipeline_id,
+        job: &asked.job,
+        commit: &commit,
+        found,
+    };
+    let cursor = asked.cursor.as_deref();
+    let path = asked.path.clone();
+    match action {
+        HeldAction::List => {
+            let request = ListRequest {
+                path: path.unwrap_or_default(),
+                recursive: asked.recursive,
+                all: asked.all,
+            };
+            let listing = call
+                .in_time(async { Ok(held::list(&worktree, request).await?) })
+                .await?;
+            list_files(&call, &listing, cursor, |entries| {
+                answer(InWorktree {
+                    entries: Some(entries),
+                    ..InWorktree::default()
+                })
+            })
+        }
+        HeldAction::Read => {
+            let mut request = ReadRequest {
+                path: needed("path", path, "read")?,
+                start_line: asked.start_line,
+                end_line: asked.end_line,
+                ..ReadRequest::default()
+            };
+            let exact = go_on(&mut request, cursor)?;
+            let max = pipelines::max_read(call.app());
+            let part = call
+                .in_time(async { Ok(held::read(&worktree, request, max).await?) })
+                .await?;
+            show_part(&call, &part, exact, |file| {
+                let next_cursor = file.next_cursor().map(str::to_owned);
+                let found = InWorktree {
+                    file: Some(file),
+                    ..InWorktree::default()
+                };
+                Paged::new(answer(found), next_cursor)
+            })
+        }
+        HeldAction::Grep => {
+            let context = asked.context.unwrap_or_default();
+            let request = GrepRequest {
+                pattern: needed("pattern", asked.pattern.clone(), "grep")?,
+                path: path.unwrap_or_default(),
+                glob: asked.glob.clone(),
+                context,
+                cursor: asked.cursor.clone(),
+                ..GrepRequest::default()
+            };
+            let grep = request.check()?;
+            let found = call
+                .in_time(async { Ok(held::grep(&worktree, grep).await?) })
+                .await?;
+            show_matches(&call, &found, context, |matches| {
+                answer(InWorktree {
+                    matches: Some(matches),
+                    ..InWorktree::default()
+                })
+            })
+        }
+    }
+}
