@@ -70,7 +70,7 @@ const BY_TOOL: [(&str, &str); 24] = [
     ),
     (
         "not_held",
-        "`hold: 30m` in the job keeps its worktree for so long after a failure; `artifacts` and `run_log` have what else is left",
+        "hold: 30m in the job keeps its worktree for so long after a failure; `artifacts` and `run_log` have what else is left",
     ),
     (
         "artifact_not_found",
