@@ -15,8 +15,9 @@ use crate::source::{Files, Source};
 /// going on after a restart, held worktrees, bisects), their routes, tools and commands, artifacts that commands unpack, and
 /// snapshots of workspaces took it to 116,100; set-ups of jobs took it to 116,700; actions of
 /// the repository, what a pipeline would do, and what real workflow files needed besides took it to 118,950; held worktrees
-/// by command and tool, artifacts of runs by command, and tests of jobs by page, command and tool took it to this.
-const MOST_CODE_LINES: usize = 119_350;
+/// by command and tool, artifacts of runs by command, and tests of jobs by page, command and tool took it to 119,350;
+/// submodules in jobs of pipelines took it to this.
+const MOST_CODE_LINES: usize = 120_200;
 
 /// A package that only tests depend on.
 const FOR_TESTS: &str = "crates/reference/";

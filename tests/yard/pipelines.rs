@@ -28,6 +28,7 @@ mod set_up;
 mod slots;
 mod snapshots;
 mod steps;
+mod submodules;
 mod weird_files;
 mod worktree_attacks;
 

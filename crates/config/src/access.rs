@@ -47,12 +47,28 @@ impl Access {
     /// The credential for a repo, its own before its host's, and the place that it is for.
     pub fn credential(&self, repo: &RepoName, url: &RepoUrl) -> Option<(WebHost, Arc<Credential>)> {
         let web = WebHost::of_url(url.as_str())?;
-        let of_host = || {
-            let mut hosts = self.hosts.iter();
-            hosts.find_map(|(host, credential)| host.covers(&web).then_some(credential))
-        };
-        let credential = self.repos.get(repo).or_else(of_host)?.clone();
+        let own = self.repos.get(repo);
+        let credential = own.or_else(|| self.of_host(&web))?.clone();
         Some((web, credential))
+    }
+
+    /// The credential for a submodule of a repo: that of the repo is for its own place alone.
+    pub fn submodule_credential(
+        &self,
+        (repo, of): (&RepoName, &RepoUrl),
+        url: &RepoUrl,
+    ) -> Option<(WebHost, Arc<Credential>)> {
+        let web = WebHost::of_url(url.as_str())?;
+        if WebHost::of_url(of.as_str()).as_ref() == Some(&web) {
+            return self.credential(repo, url);
+        }
+        let credential = self.of_host(&web)?.clone();
+        Some((web, credential))
+    }
+
+    fn of_host(&self, web: &WebHost) -> Option<&Arc<Credential>> {
+        let mut hosts = self.hosts.iter();
+        hosts.find_map(|(host, credential)| host.covers(web).then_some(credential))
     }
 
     /// The tokens that stand in the daemon's environment, where a build can look without a sandbox.

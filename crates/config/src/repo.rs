@@ -80,6 +80,12 @@ pub struct RepoConfig<Url = RepoUrl> {
     /// copied from. "off": a plain checkout, for repos whose branches must not see what others built.
     #[serde(default)]
     pub warm: WarmStart,
+    /// Whether jobs of pipelines have the files of submodules. "auto": of those that may be cloned; others stay empty, with a
+    /// warning that says why. "require": a job with one that may not be cloned is rejected. "off": all stay empty. A submodule
+    /// may be on the host of this repo, or on any that callers may register. Who can push a branch here reads what git's
+    /// credentials open there.
+    #[serde(default)]
+    pub submodules: Submodules,
     /// Extra `make` arguments that callers may pass in this repo.
     #[serde(default)]
     pub allow_make_args: Vec<MakeArg>,
@@ -113,6 +119,19 @@ pub enum WarmStart {
     Off,
 }
 
+/// Which submodules are filled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Submodules {
+    /// Those that may be.
+    #[default]
+    Auto,
+    /// All, or it is an error.
+    Require,
+    /// None.
+    Off,
+}
+
 impl RepoConfig {
     /// A repo of which only the URL is known: registered over the API, or by `BRANCHYARD_REPOS`.
     pub fn new(url: RepoUrl) -> Self {
@@ -137,6 +156,7 @@ impl<Url> RepoConfig<Url> {
             jobs: self.jobs,
             toolchain: self.toolchain,
             warm: self.warm,
+            submodules: self.submodules,
             allow_make_args: self.allow_make_args,
             allow_env: self.allow_env,
             allow_exec: self.allow_exec,

@@ -58,6 +58,14 @@ impl RepoUrl {
         }
     }
 
+    /// The host that it is on, if it is not on this machine.
+    pub fn host(&self) -> Option<HostName> {
+        match grammar::read(&self.text) {
+            Ok(Form::Remote { host, .. }) => Some(host),
+            _ => None,
+        }
+    }
+
     /// Whether the repository is on this machine.
     pub fn is_local(&self) -> bool {
         self.local

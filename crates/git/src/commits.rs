@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use git2::{ObjectType, Tree, TreeWalkMode, TreeWalkResult};
 
-use crate::{Error, ObjectId, Repository, commit_id, is_submodule};
+use crate::{Error, GITLINK, ObjectId, Repository, commit_id, is_submodule};
 use branchyard_model::CommitId;
 
 pub fn has_commit(repo: &Repository, id: ObjectId) -> bool {
@@ -91,6 +91,13 @@ impl<'repo> CommitTree<'repo> {
             TreeWalkResult::Ok
         })?;
         Ok(found)
+    }
+
+    /// Its submodules, as `entries` has them.
+    pub fn submodules(&self) -> Result<Vec<(PathBuf, i32, String)>, Error> {
+        let mut all = self.entries(|_| true)?;
+        all.retain(|(_, mode, _)| mode.cast_unsigned() == GITLINK);
+        Ok(all)
     }
 
     /// The names of the files in a directory, sorted as git has them; none where there is no such directory.

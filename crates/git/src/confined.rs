@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use tokio::process::Command;
 
+use super::submodule::submodule_registration;
 use super::{GITLINK, IndexFile};
 use branchyard_process::{Confinement, Mount};
 
@@ -43,9 +44,10 @@ pub(super) fn confined(
 
 /// For a command that changes nothing. `dir` is a real name, as in all that follows.
 pub fn worktree_to_read(dir: &Path) -> io::Result<Vec<Mount>> {
-    let (store, _) = store_of(dir)?;
+    let (store, admin) = store_of(dir)?;
     Ok(vec![
         Mount::ReadOnly(store),
+        Mount::ReadOnly(admin),
         Mount::ReadOnly(dir.to_owned()),
     ])
 }
@@ -56,7 +58,7 @@ pub fn worktree_to_write(dir: &Path) -> io::Result<Vec<Mount>> {
     let mut mounts = vec![Mount::Writable(store.clone())];
     mounts.extend(STORE_FILES.map(|name| Mount::ReadOnlyIfThere(store.join(name))));
     // Git looks there for branches that are checked out elsewhere.
-    mounts.push(Mount::ReadOnly(store.join("worktrees")));
+    mounts.push(Mount::ReadOnlyIfThere(store.join("worktrees")));
     mounts.push(Mount::Writable(admin.clone()));
     mounts.extend(ADMIN_FILES.map(|name| Mount::ReadOnlyIfThere(admin.join(name))));
     mounts.push(Mount::Writable(dir.to_owned()));
@@ -72,9 +74,24 @@ fn store_of(dir: &Path) -> io::Result<(PathBuf, PathBuf)> {
     let (Some(home), Some(name)) = (dir.parent(), dir.file_name()) else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
+    if let Some(found) = store_of_submodule(dir) {
+        return Ok(found);
+    }
     let store = home.join(".git");
     let admin = store.join("worktrees").join(name);
     Ok((store, admin))
+}
+
+/// The same of a submodule: its registration is in that of the worktree that it is in.
+fn store_of_submodule(dir: &Path) -> Option<(PathBuf, PathBuf)> {
+    dir.ancestors().skip(1).find_map(|outer| {
+        let store = outer.parent()?.join(".git");
+        let outer_admin = store.join("worktrees").join(outer.file_name()?);
+        let path = dir.strip_prefix(outer).ok()?;
+        let admin = outer_admin.join(submodule_registration(path));
+        let objects = fs::read_to_string(admin.join("commondir")).ok()?;
+        Some((PathBuf::from(objects.trim_end()), admin))
+    })
 }
 
 /// Directories of the worktree at `dir` that the index has as submodules and that hold a repository.
@@ -88,7 +105,7 @@ fn repositories_at_gitlinks(dir: &Path, admin: &Path) -> io::Result<Vec<PathBuf>
         .collect())
 }
 
-fn gitlinks(index: &Path) -> io::Result<Vec<PathBuf>> {
+pub(super) fn gitlinks(index: &Path) -> io::Result<Vec<PathBuf>> {
     let as_path = |path: &[u8]| PathBuf::from(std::ffi::OsStr::from_bytes(path));
     match IndexFile::read(index) {
         Ok(Some(index)) => {

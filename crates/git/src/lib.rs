@@ -21,6 +21,7 @@ mod extent;
 mod failure;
 mod file_comparer;
 mod gitlink;
+mod gitmodules;
 mod ids;
 mod ignore_rules;
 mod index_file;
@@ -59,6 +60,7 @@ mod statuses;
 mod still_files;
 mod store;
 mod strangers;
+mod submodule;
 mod traps;
 mod untracked;
 mod untracked_entry;
@@ -84,6 +86,7 @@ pub use extent::check_checkout;
 use extent::check_extent;
 pub use failure::RemoteFailure;
 use file_comparer::{FileChange, FileComparer};
+pub use gitmodules::{DeclaredSubmodule, declared_submodules};
 pub use ids::{ObjectId, blob_id, commit_id, object_id};
 pub use ignore_rules::{IgnoreRules, MAX_RULES, parse_rules};
 use index_file::IndexedFile;
@@ -105,7 +108,9 @@ pub use refs::{
     Seen, colliding_refs, delete_ref, delete_ref_at, forget_parked, park, parked_tip, read_ref,
     remote_branches, unpark, unpark_branch,
 };
-pub use remote::{fetch, has_remote_tags, remote_default, remote_heads};
+pub use remote::{
+    fetch, fetch_all_heads, fetch_commit, has_remote_tags, remote_default, remote_heads,
+};
 pub use repository::Repository;
 pub use rescue::{exchange, is_connected, is_readable, rescue_objects};
 pub use salvage::{

@@ -69,6 +69,17 @@ pub async fn fetch(
     transfer(git, store.path(), &["--refmap="], &refspecs, on_percent).await
 }
 
+/// Fetches all branches.
+pub async fn fetch_all_heads(git: &Git, store: &Store) -> Result<(), Error> {
+    transfer(git, store.path(), &[], &[], |_| {}).await
+}
+
+/// Fetches a commit that no branch leads to, where the remote gives it out, and has a ref keep it.
+pub async fn fetch_commit(git: &Git, store: &Store, commit: &CommitId) -> Result<(), Error> {
+    let kept = format!("+{commit}:refs/branchyard/commits/{commit}");
+    transfer(git, store.path(), &["--refmap="], &[kept], |_| {}).await
+}
+
 /// Fetches from `origin` into the repository at `dir`.
 pub(super) async fn transfer(
     git: &Git,

@@ -338,10 +338,11 @@ impl JobRunner<'_> {
         }
         let (commit, _) = self.commit();
         let prepared = lease.prepare(&commit, self.job().extras.warm).await;
-        prepared.map_err(|error| {
+        let warnings = prepared.map_err(|error| {
             let judged = self.pipelines().inner().margin.judge(error.problem());
             JobEnd::rejected(judged)
         })?;
+        attempt.warnings.extend(warnings);
         attempt.is_prepared = true;
         self.save(attempt).map_err(JobEnd::rejected)?;
         crash_point("scratch-prepared");

@@ -57,6 +57,8 @@ struct JobFacts<'a> {
     /// The name and digest of each artifact of the jobs that it needs by any way.
     artifacts: &'a [(String, String)],
     files: String,
+    /// What decides which submodules are filled.
+    submodules: String,
 }
 
 /// Whose answer is asked for.
@@ -145,6 +147,7 @@ pub(crate) async fn key(
         needs: question.needs,
         artifacts: &question.artifacts,
         files: files(repo, question).await?,
+        submodules: repo.submodules().decided_by(),
     };
     let digest = step::reuse_digest(&pipelines.inner().runs, repo, &facts).await?;
     Ok(Some(digest))
@@ -203,8 +206,11 @@ async fn files(repo: &Arc<Repo>, question: &ReuseQuestion<'_>) -> Result<String,
             path == Path::new(&file) || actions.iter().any(|dir| path.starts_with(dir))
         };
         let entries = tree.entries(|path| globs.matches(path) || is_own(path))?;
+        // The files in a submodule have no paths here that a glob could match.
+        let submodules = tree.submodules()?;
         Ok(entries
             .iter()
+            .chain(&submodules)
             .map(|(path, mode, id)| format!("{mode:o} {id} {path:?}\n"))
             .collect())
     })

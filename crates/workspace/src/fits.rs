@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Error, Workspace};
 use crate::repos::Repo;
 use branchyard_git as git;
-use branchyard_git::{ObjectId, ScratchWorktree, object_id};
+use branchyard_git::{ScratchWorktree, object_id};
 use branchyard_model::{CommitId, ErrorKind, Problem};
 use branchyard_runtime::disk::{Amount, Room};
 
@@ -52,7 +52,9 @@ pub(super) async fn would_fit(workspace: &Arc<Workspace>, target: &CommitId) -> 
                 true => Some(git::head(&this.worktree().open()?)?.commit),
                 false => None,
             };
-            check_room(this.repo(), from, &target)
+            let store = this.repo().open_store()?;
+            let need = git::checkout_need(&store, from, object_id(&target)?)?;
+            check_room(this.repo(), &target, need)
         })
         .await
 }
@@ -65,15 +67,14 @@ pub(super) fn check_scratch(
 ) -> Result<(), Error> {
     match Room::of(repo.home()) {
         Ok(room) if room.less_than(PLENTY).is_some() => {
-            let from = worktree.commit().map(|commit| object_id(&commit));
-            check_room(repo, from.transpose()?, target)
+            let need = worktree.need(target)?;
+            check_room(repo, target, need)
         }
         _ => Ok(()),
     }
 }
 
-fn check_room(repo: &Repo, from: Option<ObjectId>, target: &CommitId) -> Result<(), Error> {
-    let need = git::checkout_need(&repo.open_store()?, from, object_id(target)?)?;
+fn check_room(repo: &Repo, target: &CommitId, need: Amount) -> Result<(), Error> {
     let room = Room::of(repo.home()).map_err(Error::io("see how full the disk is"))?;
     let Some(shortage) = room.less_than(need) else {
         return Ok(());

@@ -83,7 +83,7 @@ fn search(workspace: &Workspace, index: &Path) -> Result<Vec<Warning>, Error> {
     let mut warnings = Vec::new();
     if !modules.is_empty() {
         let message = format!(
-            "submodules are not supported yet, their directories are empty: {}",
+            "workspaces do not have the files of submodules yet, these directories are empty: {}",
             named(&modules)
         );
         warnings.push(Warning::new("submodules_empty", message));

@@ -11,6 +11,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Stat};
 use super::Untracked;
 use super::bin::Bin;
 use super::conversions::Reconverted;
+use super::filled::FilledSubmodules;
 use crate::checkout::{CheckoutEntry, CheckoutKind};
 use crate::index_file::{IndexFile, IndexedFile};
 
@@ -24,6 +25,7 @@ pub(super) struct Clearing<'a> {
     before: Option<&'a IndexFile>,
     reconverted: &'a Reconverted,
     untracked: Untracked,
+    filled: &'a FilledSubmodules,
     bin: &'a mut Bin,
     /// Of each entry, what the file system says of it where it stays.
     kept: Vec<Option<Stat>>,
@@ -48,7 +50,7 @@ impl<'a> Clearing<'a> {
     pub(super) fn new(
         entries: &'a [CheckoutEntry],
         (before, reconverted): (Option<&'a IndexFile>, &'a Reconverted),
-        untracked: Untracked,
+        (untracked, filled): (Untracked, &'a FilledSubmodules),
         bin: &'a mut Bin,
     ) -> Self {
         // Without it nothing tells which files were tracked.
@@ -58,6 +60,7 @@ impl<'a> Clearing<'a> {
             before,
             reconverted,
             untracked,
+            filled,
             bin,
             kept: vec![None; entries.len()],
         }
@@ -155,7 +158,7 @@ impl<'a> Clearing<'a> {
     ) -> io::Result<bool> {
         let (entry, found) = (&self.entries[n], stat_at(dir, name)?);
         let is_wanted = match entry.kind() {
-            CheckoutKind::Submodule => self.is_empty(dir, name)?,
+            CheckoutKind::Submodule => self.is_fine(dir, name, entry.path())?,
             _ => match (self.before, level.before.get(name)) {
                 (Some(index), Some(Child::Entry(known))) => {
                     self.vouches(index, &index.entries()[*known], entry, &found)
@@ -186,10 +189,10 @@ impl<'a> Clearing<'a> {
             && !self.reconverted.includes(entry.path())
     }
 
-    /// Whether this is a directory with nothing in it.
-    fn is_empty(&self, dir: &OwnedFd, name: &[u8]) -> io::Result<bool> {
+    /// Whether this is a directory with nothing in it, or that of the submodule at `path`.
+    fn is_fine(&self, dir: &OwnedFd, name: &[u8], path: &[u8]) -> io::Result<bool> {
         match self.bin.open_in(dir, name)? {
-            Some(inner) => Ok(names(&inner)?.is_empty()),
+            Some(inner) => Ok(self.filled.includes(path, &inner) || names(&inner)?.is_empty()),
             None => Ok(false),
         }
     }

@@ -7,6 +7,7 @@
 mod bin;
 mod clear;
 mod conversions;
+mod filled;
 mod known;
 mod registration;
 mod switch;
@@ -15,11 +16,15 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::confined::gitlinks;
 use super::store::open_store;
+use super::submodule::submodule_registration;
+use super::worktree::is_exactly;
 use super::{Error, Git, Store, has_commit};
 use crate::{Repository, object_id};
 use branchyard_model::CommitId;
-use branchyard_runtime::disk::Trash;
+use branchyard_runtime::disk::{Amount, Trash};
+use filled::FilledSubmodules;
 use known::Known;
 
 const PREFIX: &str = "@scratch-";
@@ -37,7 +42,12 @@ pub enum Untracked {
 pub struct ScratchWorktree {
     number: u32,
     path: PathBuf,
+    /// Where its objects are.
     store: PathBuf,
+    /// Of a submodule that of the repo all the same.
+    registered_in: PathBuf,
+    /// From there.
+    registration: PathBuf,
     admin: PathBuf,
 }
 
@@ -46,11 +56,28 @@ impl ScratchWorktree {
     pub fn new(store: &Store, number: u32) -> Self {
         let dir = format!("{PREFIX}{number}");
         let store = store.path();
+        let registration = Path::new("worktrees").join(&dir);
         Self {
             number,
-            path: store.parent().unwrap_or(store).join(&dir),
+            path: store.parent().unwrap_or(store).join(dir),
             store: store.to_owned(),
-            admin: store.join("worktrees").join(dir),
+            registered_in: store.to_owned(),
+            admin: store.join(&registration),
+            registration,
+        }
+    }
+
+    /// That of the submodule at `path`, whose objects are in `store`. It is moved after this one, and goes with it.
+    #[must_use]
+    pub fn submodule(&self, path: &Path, store: &Store) -> Self {
+        let registration = self.registration.join(submodule_registration(path));
+        Self {
+            number: self.number,
+            path: self.path.join(path),
+            store: store.path().to_owned(),
+            registered_in: self.registered_in.clone(),
+            admin: self.registered_in.join(&registration),
+            registration,
         }
     }
 
@@ -80,8 +107,13 @@ impl ScratchWorktree {
 
     /// Its files were completed, as far as can be told without a look at them.
     pub fn is_whole(&self) -> bool {
-        Known::load(&self.admin).is_some()
-            && fs::symlink_metadata(&self.path).is_ok_and(|meta| meta.is_dir())
+        Known::load(&self.admin).is_some() && self.is_linked()
+    }
+
+    /// Whether its directory is there and leads to its registration: that of a submodule may have been emptied.
+    fn is_linked(&self) -> bool {
+        let is_dir = fs::symlink_metadata(&self.path).is_ok_and(|meta| meta.is_dir());
+        is_dir && is_exactly(&self.path.join(".git"), &self.link())
     }
 
     /// The commit that it was last moved to, if it is whole.
@@ -105,6 +137,12 @@ impl ScratchWorktree {
         let from = from.and_then(|from| store.tree_of(from.git2()).ok());
         let from = from.map(|tree| crate::ObjectId::of(tree.id()));
         super::check_checkout(&store, from, goal)
+    }
+
+    /// What the files of `commit` take besides those that are there.
+    pub fn need(&self, commit: &CommitId) -> Result<Amount, Error> {
+        let from = self.commit().map(|commit| object_id(&commit)).transpose()?;
+        super::checkout_need(&self.open_store()?, from, object_id(commit)?)
     }
 
     /// Throws away what there is of it, and registers it without files. The caller holds the registry lock.
@@ -132,17 +170,18 @@ impl ScratchWorktree {
         Ok(())
     }
 
-    /// Has its files be exactly those of `commit`; after an error nothing is known of them. The caller has it for itself,
-    /// and has guarded the store.
+    /// Has its files be exactly those of `commit`; after an error nothing is known of them. The directories of `submodules`
+    /// are left as they are, if they are filled. The caller has it for itself, and has guarded the store.
     pub async fn switch(
         &self,
         git: &Git,
         commit: &CommitId,
-        untracked: Untracked,
+        (untracked, submodules): (Untracked, &[ScratchWorktree]),
         used: u64,
     ) -> Result<(), Error> {
         let (this, trash, to) = (self.clone(), git.trash().clone(), commit.clone());
-        let write = move || switch::write_files(&this, &trash, &to, untracked);
+        let filled = FilledSubmodules::of(self, submodules);
+        let write = move || switch::write_files(&this, &trash, &to, (untracked, &filled));
         if !tokio::task::spawn_blocking(write).await?? {
             switch::have_git_write(self, git, commit).await?;
         }
@@ -150,6 +189,11 @@ impl ScratchWorktree {
         let mark = move || Known::save(this.admin(), commit, used);
         let marked = tokio::task::spawn_blocking(mark).await?;
         marked.map_err(Error::io("mark a scratch worktree as whole"))
+    }
+
+    /// Paths of all submodules that its commit has.
+    pub fn gitlinks(&self) -> Result<Vec<PathBuf>, Error> {
+        gitlinks(&self.admin.join("index")).map_err(Error::io("read the index"))
     }
 
     fn open_store(&self) -> Result<Repository, Error> {

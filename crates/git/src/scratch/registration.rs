@@ -1,38 +1,53 @@
 //! Git's own files of a scratch worktree. In a sandbox a build cannot change them; without one it can.
 
-use std::fs;
+use std::ffi::OsStr;
+use std::fs::{self, FileType};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::bin::{Bin, FILE as BIN};
+use super::filled::FilledSubmodules;
 use super::{ScratchWorktree, known};
-use crate::worktree::{is_exactly, link_to, write_whole};
+use crate::submodule::SUBMODULES;
+use crate::worktree::{is_exactly, write_whole};
 
-/// All that there is in a registration of ours.
-const OWN: [&str; 7] = [
+/// All files that there are in a registration of ours.
+const OWN: [&str; 6] = [
     "HEAD",
     "commondir",
     "config.worktree",
     "gitdir",
     "index",
     known::FILE,
-    BIN,
 ];
+/// `git submodule` is to take those that are filled for filled.
+const CONFIG: &str = "[submodule]\n\tactive = .\n";
+/// And the directories.
+const OWN_DIRECTORIES: [&str; 2] = [BIN, SUBMODULES];
 
 impl ScratchWorktree {
     /// The files that decide which repository git takes the directory for, and how it treats it.
     fn fixed_files(&self) -> [(PathBuf, String); 4] {
         let name = self.path.file_name().unwrap_or_default();
+        let objects = match self.store == self.registered_in {
+            true => "../..\n".to_owned(),
+            false => format!("{}\n", real(&self.store).display()),
+        };
         let home = self.path.parent().unwrap_or(&self.path);
-        let home = home.canonicalize().unwrap_or_else(|_| home.to_owned());
-        let back = home.join(name).join(".git");
+        let back = real(home).join(name).join(".git");
         [
-            (self.path.join(".git"), link_to(&self.store, name.as_ref())),
+            (self.path.join(".git"), self.link()),
             (self.admin.join("gitdir"), format!("{}\n", back.display())),
-            (self.admin.join("commondir"), "../..\n".to_owned()),
-            (self.admin.join("config.worktree"), String::new()),
+            (self.admin.join("commondir"), objects),
+            (self.admin.join("config.worktree"), CONFIG.to_owned()),
         ]
+    }
+
+    /// What its `.git` says.
+    pub(super) fn link(&self) -> String {
+        let admin = real(&self.registered_in).join(&self.registration);
+        format!("gitdir: {}\n", admin.display())
     }
 
     /// Puts those files back.
@@ -47,15 +62,24 @@ impl ScratchWorktree {
 
     /// Throws away what does not belong into the registration: an operation under way, locks, rules of its own. Then the
     /// rest is as we wrote it.
-    pub(super) fn clean_registration(&self, bin: &mut Bin) -> io::Result<()> {
-        let admin = bin.open(&self.admin)?;
-        for entry in fs::read_dir(&self.admin)? {
-            let (name, kind) =
-                entry.and_then(|entry| Ok((entry.file_name(), entry.file_type()?)))?;
-            let is_own = OWN.iter().any(|own| name == *own) && (kind.is_file() || name == BIN);
-            if !is_own {
-                bin.take(&admin, name.as_bytes())?;
-            }
+    pub(super) fn clean_registration(
+        &self,
+        bin: &mut Bin,
+        filled: &FilledSubmodules,
+    ) -> io::Result<()> {
+        let is_own = |name: &OsStr, kind: FileType| {
+            let own: &[&str] = match kind.is_dir() {
+                true => &OWN_DIRECTORIES,
+                false => &OWN,
+            };
+            !kind.is_symlink() && own.iter().any(|own| name == *own)
+        };
+        take_unless(bin, &self.admin, is_own)?;
+        let submodules = self.admin.join(SUBMODULES);
+        if submodules.is_dir() {
+            take_unless(bin, &submodules, |name, _| filled.is_registered(name))?;
+            // Stays if one is left in it.
+            let _ = fs::remove_dir(submodules);
         }
         fs::create_dir(self.admin.join("refs"))?;
         let link = self.path.join(".git");
@@ -69,4 +93,24 @@ impl ScratchWorktree {
         }
         self.guard()
     }
+}
+
+/// Takes what is in a directory, but what is to stay.
+fn take_unless(
+    bin: &mut Bin,
+    dir: &Path,
+    stays: impl Fn(&OsStr, FileType) -> bool,
+) -> io::Result<()> {
+    let opened = bin.open(dir)?;
+    for entry in fs::read_dir(dir)? {
+        let (name, kind) = entry.and_then(|entry| Ok((entry.file_name(), entry.file_type()?)))?;
+        if !stays(&name, kind) {
+            bin.take(&opened, name.as_bytes())?;
+        }
+    }
+    Ok(())
+}
+
+fn real(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }

@@ -11,6 +11,7 @@ use rustix::fs::Stat;
 use super::bin::Bin;
 use super::clear::Clearing;
 use super::conversions::Reconverted;
+use super::filled::FilledSubmodules;
 use super::known::Known;
 use super::{ScratchWorktree, Untracked};
 use crate::checkout::{CheckoutPlan, check_settings, leave_what_is_converted, write_entries};
@@ -26,14 +27,15 @@ pub(super) fn write_files(
     this: &ScratchWorktree,
     trash: &Trash,
     commit: &CommitId,
-    untracked: Untracked,
+    (untracked, filled): (Untracked, &FilledSubmodules),
 ) -> Result<bool, Error> {
     let failed = || Error::io("move a scratch worktree");
     trash.check(this.path()).map_err(failed())?;
     let known = Known::load(this.admin());
     Known::forget(this.admin()).map_err(failed())?;
     let mut bin = Bin::new(this.admin(), trash).map_err(failed())?;
-    this.clean_registration(&mut bin).map_err(failed())?;
+    this.clean_registration(&mut bin, filled)
+        .map_err(failed())?;
     let index = this.admin().join("index");
     let before = match known {
         Some(_) => IndexFile::read(&index).map_err(failed())?,
@@ -59,7 +61,7 @@ pub(super) fn write_files(
     let entries = entries.unwrap_or_default();
     let known = (before.as_ref(), &plan.reconverted);
     let root = bin.open(this.path()).map_err(failed())?;
-    let kept = Clearing::new(entries, known, untracked, &mut bin).clear(&root);
+    let kept = Clearing::new(entries, known, (untracked, filled), &mut bin).clear(&root);
     let kept = kept.map_err(failed())?;
     bin.empty(trash).map_err(failed())?;
     for (entry, kept) in entries.iter_mut().zip(&kept) {

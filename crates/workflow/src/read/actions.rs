@@ -51,6 +51,7 @@ const CHECKOUT: &[&str] = &[
     "repository",
     "set-safe-directory",
     "show-progress",
+    "submodules",
     "token",
 ];
 const CHECKOUT_NOT_YET: &[&str] = &[
@@ -64,7 +65,6 @@ const CHECKOUT_NOT_YET: &[&str] = &[
     "ssh-known-hosts",
     "ssh-strict",
     "ssh-user",
-    "submodules",
 ];
 const CACHE: &[&str] = &[
     "path",
@@ -190,7 +190,8 @@ mod tests {
     #[test]
     fn inputs_are_known() {
         assert_eq!(BuiltIn::Checkout.input("fetch-depth"), InputSupport::Taken);
-        assert_eq!(BuiltIn::Checkout.input("submodules"), InputSupport::NotYet);
+        assert_eq!(BuiltIn::Checkout.input("submodules"), InputSupport::Taken);
+        assert_eq!(BuiltIn::Checkout.input("lfs"), InputSupport::NotYet);
         assert_eq!(BuiltIn::Cache.input("keys"), InputSupport::Unknown);
     }
 

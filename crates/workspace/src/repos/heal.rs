@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::repo::blocking;
+use super::blocking::blocking;
 use super::{Progress, Repo, RepoError};
 use branchyard_config::crash_point;
 use branchyard_git::{self as git, ObjectId, Store};

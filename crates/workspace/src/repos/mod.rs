@@ -3,6 +3,7 @@
 //! wait together.
 
 mod answers;
+mod blocking;
 mod clone;
 mod error;
 pub mod heal;
@@ -12,10 +13,15 @@ mod protection;
 mod registry;
 pub mod remote;
 mod repo;
+mod source;
+mod submodule_store;
+mod submodules;
 pub mod upkeep;
 
 pub use answers::Asked;
 pub use error::RepoError;
 pub use registry::{Registration, Repos};
-pub use repo::{Progress, Repo, Source};
+pub use repo::{Progress, Repo};
+pub use source::Source;
+pub use submodules::{FoundSubmodules, SubmoduleStores};
 pub use upkeep::Maintained;

@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use tokio_util::task::TaskTracker;
 
 use super::protection::Protection;
+use super::submodules::SubmoduleStores;
 use super::{Repo, RepoError, Source};
 use branchyard_config::{
     BuildOutput, Config, EnvName, EnvValue, RepoConfig, RepoUrl, Task, TaskName, UrlPolicy, WebHost,
@@ -210,12 +211,14 @@ impl Repos {
     }
 
     fn repo(&self, name: &RepoName, config: RepoConfig, source: Source) -> Arc<Repo> {
-        let mut git = match self.config.access.credential(name, &config.url) {
-            Some((place, credential)) => self.git.with_credential(place, credential),
-            None => self.git.clone(),
-        };
+        let mut git = self.git.clone();
         if self.config.named_profile(Some(&config)) == Some(SandboxProfile::None) {
             git = git.unconfined();
+        }
+        let of = (name, &config.url, config.submodules);
+        let submodules = SubmoduleStores::new(self.config.clone(), of, source, git.clone());
+        if let Some((place, credential)) = self.config.access.credential(name, &config.url) {
+            git = git.with_credential(place, credential);
         }
         if source == Source::Registered {
             git = self.public(&git, &config.url);
@@ -225,7 +228,7 @@ impl Repos {
             name.clone(),
             config,
             (source, Protection::of(&self.config, name)),
-            git,
+            (git, submodules),
             workspaces,
             &self.tasks,
             self.news.clone(),

@@ -8,7 +8,8 @@ use jiff::Timestamp;
 
 use super::RepoError;
 use super::answers::{Answers, Asked, Failures};
-use super::repo::{Progress, Repo, blocking};
+use super::blocking::blocking;
+use super::repo::{Progress, Repo};
 use branchyard_git as git;
 use branchyard_model::{BranchName, CommitId, Phase};
 use branchyard_runtime::single_flight::Reporter;

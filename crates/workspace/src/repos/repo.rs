@@ -9,8 +9,11 @@ use tokio_util::task::TaskTracker;
 
 use super::RepoError;
 use super::answers::{Answers, Failures, RememberedAnswers, RememberedListing};
+use super::blocking::blocking;
 use super::health::Health;
 use super::protection::Protection;
+use super::source::Source;
+use super::submodules::SubmoduleStores;
 use branchyard_config::RepoConfig;
 use branchyard_git::{self as git, Git, Repository, Store};
 use branchyard_model::{BranchName, Phase, RepoName, Warning};
@@ -23,20 +26,6 @@ const USUAL_DEFAULTS: [&str; 2] = ["main", "master"];
 
 /// Looks at the workspaces of one repo at a time.
 const MAX_LOOKS: usize = 256;
-
-/// Where a repo was declared.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Source {
-    /// The configuration file or the environment.
-    Config,
-    /// `POST /api/repos`.
-    Registered,
-    /// A store that was found on disk.
-    Found,
-}
 
 /// What is done for all branches that callers want together.
 type BranchFlight<T> = Arc<SingleFlight<BranchName, Result<T, RepoError>>>;
@@ -55,6 +44,7 @@ pub struct Repo {
     git: Git,
     home: PathBuf,
     store: Store,
+    submodules: SubmoduleStores,
     /// Covers worktree add and remove, branch create and delete.
     registry: tokio::sync::Mutex<()>,
     clones: Arc<SingleFlight<(), Result<(), RepoError>>>,
@@ -83,7 +73,7 @@ impl Repo {
         name: RepoName,
         config: RepoConfig,
         (source, protection): (Source, Protection),
-        git: Git,
+        (git, submodules): (Git, SubmoduleStores),
         workspaces: &Path,
         tasks: &TaskTracker,
         news: EventBus,
@@ -99,6 +89,7 @@ impl Repo {
             news,
             git,
             home,
+            submodules,
             registry: tokio::sync::Mutex::new(()),
             clones: SingleFlight::joining(tasks.clone()),
             asks: SingleFlight::new(tasks.clone()),
@@ -133,6 +124,10 @@ impl Repo {
 
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    pub fn submodules(&self) -> &SubmoduleStores {
+        &self.submodules
     }
 
     pub fn is_cloned(&self) -> bool {
@@ -317,12 +312,4 @@ impl Repo {
     pub fn looks(&self) -> &Arc<tokio::sync::Semaphore> {
         &self.looks
     }
-}
-
-/// Looks into the store where that may block.
-pub(super) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, RepoError> + Send + 'static,
-) -> Result<T, RepoError> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(git::Error::from)?
 }

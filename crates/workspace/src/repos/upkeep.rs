@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::repo::blocking;
+use super::blocking::blocking;
 use super::{Repo, RepoError};
 use branchyard_git::{self as git, Upkeep};
 use branchyard_process::Presence;

@@ -8,7 +8,7 @@ use super::leased::LeasedWorktree;
 use crate::Error;
 use crate::repos::Repo;
 use branchyard_git::{self as git, ScratchUntracked};
-use branchyard_model::CommitId;
+use branchyard_model::{CommitId, Warning};
 
 /// A scratch worktree for one job. It is given back to the pool when this is dropped.
 #[derive(Debug)]
@@ -43,8 +43,12 @@ impl ScratchLease {
     }
 
     /// Has the worktree exist and be exactly at `commit`, whose objects are in the store. Files that git does not track go,
-    /// ignored ones too, unless it `keeps_output`.
-    pub async fn prepare(&self, commit: &CommitId, keeps_output: bool) -> Result<(), Error> {
+    /// ignored ones too, unless it `keeps_output`. Returns what to know of submodules.
+    pub async fn prepare(
+        &self,
+        commit: &CommitId,
+        keeps_output: bool,
+    ) -> Result<Vec<Warning>, Error> {
         let (leased, commit) = (self.0.clone(), commit.clone());
         let untracked = match keeps_output {
             true => ScratchUntracked::Keep,

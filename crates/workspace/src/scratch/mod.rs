@@ -13,6 +13,7 @@ mod queue;
 mod reap;
 mod set_up;
 mod shared;
+mod submodules;
 
 #[cfg(test)]
 mod tests;

@@ -1,25 +1,48 @@
-//! Has a leased worktree be at a commit. In doubt, and after any error, it is thrown away and made anew, once.
+//! Has a leased worktree be at a commit, with its submodules. In doubt, and after any error, it is thrown away and made anew,
+//! once.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::leased::LeasedWorktree;
+use super::submodules::Submodules;
+use crate::repos::FoundSubmodules;
 use crate::workspace::blocking;
 use crate::{Error, fits};
 use branchyard_config::crash_point;
-use branchyard_git::ScratchUntracked;
-use branchyard_model::CommitId;
+use branchyard_git::{ScratchUntracked, ScratchWorktree};
+use branchyard_model::{CommitId, ErrorKind, Problem, Warning};
 use branchyard_runtime::disk::spread;
+
+/// So many submodules are named in a warning; the others are counted.
+const NAMED: usize = 5;
 
 impl LeasedWorktree {
     pub(super) async fn prepare(
         self: Arc<Self>,
         commit: &CommitId,
         untracked: ScratchUntracked,
-    ) -> Result<(), Error> {
+    ) -> Result<Vec<Warning>, Error> {
         let _alone = self.moving().lock().await;
-        self.check(commit).await?;
+        self.check(self.worktree(), commit).await?;
+        let repo = self.repo();
+        let found = repo.submodules().bring(repo.store(), commit).await?;
+        let submodules = Submodules::of(self.worktree(), &found);
+        for (worktree, commit) in submodules.all() {
+            self.check(worktree, commit).await?;
+        }
+        self.move_to(commit, untracked, &submodules).await?;
+        self.left_empty(found, &submodules).await
+    }
+
+    async fn move_to(
+        self: &Arc<Self>,
+        commit: &CommitId,
+        untracked: ScratchUntracked,
+        submodules: &Submodules,
+    ) -> Result<(), Error> {
         if self.worktree().is_whole() {
-            match self.switch(commit, untracked).await {
+            match self.switch(commit, untracked, submodules).await {
                 Ok(()) => return Ok(()),
                 Err(error) => {
                     let (repo, number) = (self.repo().name(), self.worktree().number());
@@ -27,9 +50,9 @@ impl LeasedWorktree {
                 }
             }
         }
-        self.make_anew().await?;
+        self.make_anew(self.worktree()).await?;
         crash_point("scratch-registered");
-        let made = self.switch(commit, untracked).await;
+        let made = self.switch(commit, untracked, submodules).await;
         if made.is_err() {
             // Most likely the disk is full, and that is what filled it.
             self.discard().await;
@@ -38,31 +61,83 @@ impl LeasedWorktree {
     }
 
     /// An error if the store lacks the commit, or its files are too many or do not fit.
-    async fn check(self: &Arc<Self>, commit: &CommitId) -> Result<(), Error> {
-        let (this, commit) = (self.clone(), commit.clone());
+    async fn check(
+        self: &Arc<Self>,
+        worktree: &ScratchWorktree,
+        commit: &CommitId,
+    ) -> Result<(), Error> {
+        let (this, worktree, commit) = (self.clone(), worktree.clone(), commit.clone());
         let checked = blocking(move || {
             this.repo().guard_store()?;
-            this.worktree().check(&commit)?;
-            Ok(fits::check_scratch(this.repo(), this.worktree(), &commit))
+            worktree.check(&commit)?;
+            Ok(fits::check_scratch(this.repo(), &worktree, &commit))
         });
         checked.await?
     }
 
-    async fn make_anew(self: &Arc<Self>) -> Result<(), Error> {
+    async fn make_anew(self: &Arc<Self>, worktree: &ScratchWorktree) -> Result<(), Error> {
         let _registry = self.repo().registry().lock().await;
-        let this = self.clone();
+        let (this, worktree) = (self.clone(), worktree.clone());
         let made = blocking(move || {
             spread(this.repo().home());
-            Ok(this.worktree().make_anew(this.pool().trash())?)
+            Ok(worktree.make_anew(this.pool().trash())?)
         });
         made.await
     }
 
-    async fn switch(&self, commit: &CommitId, untracked: ScratchUntracked) -> Result<(), Error> {
+    /// Moves the files, and then those of the submodules, each after the one that it is in.
+    async fn switch(
+        self: &Arc<Self>,
+        commit: &CommitId,
+        untracked: ScratchUntracked,
+        submodules: &Submodules,
+    ) -> Result<(), Error> {
         // The semaphore is never closed.
         let _place = self.pool().checkouts().acquire().await;
         let (git, used) = (self.repo().git(), self.pool().ticks().now());
-        Ok(self.worktree().switch(git, commit, untracked, used).await?)
+        let beside = (untracked, submodules.worktrees());
+        self.worktree().switch(git, commit, beside, used).await?;
+        for (worktree, commit) in submodules.all() {
+            if !worktree.is_whole() {
+                self.make_anew(worktree).await?;
+                crash_point("submodule-registered");
+            }
+            worktree.switch(git, commit, beside, used).await?;
+        }
+        Ok(())
+    }
+
+    /// What to know of the submodules that have no files; an error where all have to have them.
+    async fn left_empty(
+        self: &Arc<Self>,
+        found: FoundSubmodules,
+        submodules: &Submodules,
+    ) -> Result<Vec<Warning>, Error> {
+        let rule = self.repo().submodules();
+        let mut left = found.left_empty;
+        if rule.are_wanted() {
+            let (root, submodules) = (self.worktree().clone(), submodules.clone());
+            let unnamed = blocking(move || submodules.unnamed(&root)).await?;
+            let known: HashSet<_> = left.iter().map(|(path, _)| path.clone()).collect();
+            let unnamed = unnamed.into_iter().filter(|path| !known.contains(path));
+            left.extend(unnamed.map(|path| (path, ".gitmodules does not name it".to_owned())));
+        }
+        if left.is_empty() {
+            return Ok(Vec::new());
+        }
+        let named = left.iter().take(NAMED);
+        let named: Vec<_> = named
+            .map(|(path, why)| format!("{} ({why})", path.display()))
+            .collect();
+        let more = match left.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let message = format!("submodules are left empty: {}{more}", named.join(", "));
+        match rule.are_required() {
+            true => Err(Problem::new(ErrorKind::Conflict, "submodule_refused", message).into()),
+            false => Ok(vec![Warning::new("submodules_empty", message)]),
+        }
     }
 
     async fn discard(self: &Arc<Self>) {

@@ -59,7 +59,10 @@ impl Pair {
             self.ours.make_anew(self.git.trash()).unwrap();
         }
         self.ours.check(commit).unwrap();
-        let switched = self.ours.switch(&self.git, commit, untracked, 7).await;
+        let switched = self
+            .ours
+            .switch(&self.git, commit, (untracked, &[]), 7)
+            .await;
         switched.unwrap();
         assert!(self.ours.is_whole());
     }
