@@ -43,7 +43,7 @@ const RUN: &str = "steps: [{run: make}]";
 fn what_is_right_is_taken() {
     for text in [
         job(RUN),
-        step("uses: actions/checkout@v4\nwith: {fetch-depth: 0, submodules: false}"),
+        step("uses: actions/checkout@v4\nwith: {fetch-depth: 0, submodules: recursive}"),
         step("run: echo ${{ github.event.anything.goes }}\nif: always() && hashFiles('x') != ''"),
         step("run: x\nbackground: true\nid: db") + "      - wait: db\n      - cancel: db\n      - wait-all: true\n",
         job("strategy: {matrix: {os: [a], include: [{v: 1}]}}\nsteps: [{run: \"${{ matrix.os }} ${{ matrix.v }}\"}]"),
@@ -127,10 +127,7 @@ fn what_comes_later_is_refused_as_such() {
             .contains(":2:12: a job that calls a workflow")
     );
     assert!(fault("on: push\njobs: {a: {uses: o/r/x.yml@v1}}").ends_with("(action_not_supported)"));
-    assert!(
-        fault(&step("uses: actions/checkout@v4\nwith: {submodules: true}"))
-            .contains(":7:16: `submodules`")
-    );
+    assert!(fault(&step("uses: actions/checkout@v4\nwith: {lfs: true}")).contains(":7:16: `lfs`"));
 }
 
 #[test]

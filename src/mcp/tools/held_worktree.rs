@@ -22,8 +22,8 @@ pub(super) fn tool() -> Tool {
     let entry = ToolEntry {
         name: "held_worktree",
         title: "Look into a failed job's worktree",
-        description: "Lists, reads or searches what a failed job of a pipeline left on disk, with all that its steps built and \
-                      changed: of a job whose `hold` keeps its worktree. A long answer is cut: go on with next_cursor.",
+        description: "Lists, reads or searches what a failed job left on disk, if its `hold` keeps that. A long answer is cut: go on \
+                      with next_cursor.",
         set: Toolset::Pipelines,
         right: Scope::RepoRead,
         effect: Effect::READS,
@@ -41,22 +41,12 @@ struct HeldWorktree {
     action: HeldAction,
     /// Relative to the worktree: a directory for list, a file for read, either for grep.
     path: Option<String>,
-    /// For list: also what is in directories below.
-    #[serde(default)]
-    recursive: bool,
-    /// For list: also names that start with a dot.
-    #[serde(default)]
-    all: bool,
     /// For read: the first line wanted, counted from 1.
     start_line: Option<usize>,
     /// For read: the last line wanted.
     end_line: Option<usize>,
     /// For grep: a regular expression, matched against each line.
     pattern: Option<String>,
-    /// For grep: only files that match, such as *.rs.
-    glob: Option<String>,
-    /// For grep: lines to show before and after each match, 10 at most.
-    context: Option<usize>,
     /// An answer's next_cursor.
     cursor: Option<String>,
 }
@@ -92,13 +82,9 @@ struct InWorktree<'a> {
 async fn held_worktree(call: Call, asked: HeldWorktree) -> Result<Reply, Problem> {
     let action = asked.action;
     for (field, is_given, wanted) in [
-        ("recursive", asked.recursive, "list"),
-        ("all", asked.all, "list"),
         ("start_line", asked.start_line.is_some(), "read"),
         ("end_line", asked.end_line.is_some(), "read"),
         ("pattern", asked.pattern.is_some(), "grep"),
-        ("glob", asked.glob.is_some(), "grep"),
-        ("context", asked.context.is_some(), "grep"),
     ] {
         only_for(field, is_given, wanted, action)?;
     }
@@ -116,8 +102,8 @@ async fn held_worktree(call: Call, asked: HeldWorktree) -> Result<Reply, Problem
         HeldAction::List => {
             let request = ListRequest {
                 path: path.unwrap_or_default(),
-                recursive: asked.recursive,
-                all: asked.all,
+                recursive: false,
+                all: true,
             };
             let listing = call
                 .in_time(async { Ok(held::list(&worktree, request).await?) })
@@ -151,12 +137,9 @@ async fn held_worktree(call: Call, asked: HeldWorktree) -> Result<Reply, Problem
             })
         }
         HeldAction::Grep => {
-            let context = asked.context.unwrap_or_default();
             let request = GrepRequest {
                 pattern: needed("pattern", asked.pattern.clone(), "grep")?,
                 path: path.unwrap_or_default(),
-                glob: asked.glob.clone(),
-                context,
                 cursor: asked.cursor.clone(),
                 ..GrepRequest::default()
             };
@@ -164,7 +147,7 @@ async fn held_worktree(call: Call, asked: HeldWorktree) -> Result<Reply, Problem
             let found = call
                 .in_time(async { Ok(held::grep(&worktree, grep).await?) })
                 .await?;
-            show_matches(&call, &found, context, |matches| {
+            show_matches(&call, &found, 0, |matches| {
                 answer(InWorktree {
                     matches: Some(matches),
                     ..InWorktree::default()

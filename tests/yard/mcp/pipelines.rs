@@ -270,7 +270,7 @@ async fn what_a_failed_job_left_is_told_and_looked_into() {
         .await;
     assert_eq!(listed["entries"][0]["path"], "out/made.txt");
     assert_eq!(listed["commit"], yard.origin.head());
-    let grep = of(json!({"action": "grep", "pattern": "^line 1999[89]$", "context": 1}));
+    let grep = of(json!({"action": "grep", "pattern": "^line 1999[89]$"}));
     let found = agent.call("held_worktree", grep).await;
     assert_eq!(found["matches"][1]["line"], 19999, "{found}");
 
