@@ -120,6 +120,9 @@ pub(crate) struct StepProgress {
     pub(crate) record: StepRecord,
     /// The id of the run that it is to have, made before any step starts: a run that is not on disk was never started.
     pub(crate) minted: Option<RunId>,
+    /// It began after the job was told to stop, to tidy up, and is not told.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_tidying: bool,
     #[serde(default)]
     pub(crate) outputs: BTreeMap<String, String>,
     /// Of a step that uses a composite action, once that has begun.

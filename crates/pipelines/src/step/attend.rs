@@ -19,18 +19,20 @@ const MAX_SUMMARY: usize = 1 << 20;
 
 impl StepRunner<'_> {
     /// Waits for the end of a step's run, passing on what ends the job.
-    pub(super) async fn attend(&mut self, live: Arc<Live>) -> StepEnd {
-        let ended = self.until_run_ended(live).await;
+    pub(super) async fn attend(&mut self, at: usize, live: Arc<Live>) -> StepEnd {
+        let ended = self.until_run_ended(at, live).await;
         self.settle(&ended)
     }
 
-    pub(super) async fn until_run_ended(&mut self, live: Arc<Live>) -> RunRecord {
+    pub(super) async fn until_run_ended(&mut self, at: usize, live: Arc<Live>) -> RunRecord {
         let stop = self.job.stop().clone();
+        let mut is_told = self.attempt.steps[at].is_tidying;
         loop {
             tokio::select! {
                 biased;
                 () = live.ended() => break,
-                () = stop.stopped(), if !self.is_stop_passed_on => {
+                () = stop.stopped(), if !is_told => {
+                    is_told = true;
                     self.note_stop();
                     live.viewers().stop(&stop.reason().unwrap_or_default());
                 }
@@ -189,7 +191,7 @@ impl StepRunner<'_> {
 
     pub(super) async fn wait_for(&mut self, is_meant: impl Fn(&str) -> bool) -> StepEnd {
         for (at, live) in self.in_background(&is_meant) {
-            let ended = self.until_run_ended(live).await;
+            let ended = self.until_run_ended(at, live).await;
             let end = self.settle(&ended);
             self.end_step(at, end).await;
         }
@@ -212,7 +214,7 @@ impl StepRunner<'_> {
         self.note_ended(|_| true).await;
         for (at, live) in self.in_background(|_| true) {
             live.viewers().stop("the job has ended");
-            let record = self.until_run_ended(live).await;
+            let record = self.until_run_ended(at, live).await;
             let mut end = self.settle(&record);
             if end.state == StepState::Cancelled {
                 end.state = StepState::Succeeded;

@@ -47,7 +47,7 @@ impl StepRunner<'_> {
         }
         let request = |this: &Self, id| this.setup_request(id, planned, argv);
         let end = match self.start(at, request).await {
-            Ok(live) => self.attend(live).await,
+            Ok(live) => self.attend(at, live).await,
             Err(end) => end,
         };
         let next = self.job.job().steps.get(at + 1);

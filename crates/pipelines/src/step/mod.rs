@@ -159,6 +159,11 @@ impl<'a> StepRunner<'a> {
             Ok(false) => return Some(StepEnd::of(StepState::Skipped, None)),
             Err(end) => return Some(end),
         }
+        if self.is_stop_passed_on && !self.was_started(at) {
+            // Before it starts: a daemon that finds it at work has to know.
+            self.attempt.steps[at].is_tidying = true;
+            self.job.keep(self.attempt).await;
+        }
         match &planned.action {
             StepAction::SetUp { argv } => Some(self.set_up(at, planned, argv).await),
             StepAction::Run {
@@ -175,7 +180,7 @@ impl<'a> StepRunner<'a> {
                 };
                 match background {
                     true => None,
-                    false => Some(self.attend(live).await),
+                    false => Some(self.attend(at, live).await),
                 }
             }
             StepAction::Uses { action, .. } => {
@@ -193,7 +198,7 @@ impl<'a> StepRunner<'a> {
             StepAction::Cancel { step } => {
                 for (at, live) in self.in_background(|id| id == step) {
                     live.viewers().stop("cancelled by a later step");
-                    let end = self.until_run_ended(live).await;
+                    let end = self.until_run_ended(at, live).await;
                     let mut end = self.settle(&end);
                     if end.state == StepState::Cancelled {
                         end.reason = Some("cancelled by a later step".to_owned());
@@ -266,7 +271,7 @@ impl<'a> StepRunner<'a> {
         }
     }
 
-    /// What begins after the job was cancelled is there to tidy up, and is not told to stop.
+    /// What begins after that is there to tidy up.
     fn note_stop(&mut self) {
         if self.job.stop().is_stopped() && !self.is_stop_passed_on {
             self.is_stop_passed_on = true;
