@@ -25,9 +25,8 @@ pub(super) fn tool() -> Tool {
         name: "bisect",
         title: "Find the first bad commit",
         description: "Finds the commit that made a command fail, between a good and a bad one. Runs the command at several \
-                      commits at once, each in a clean worktree: exit 0 is good, 125 skips the commit, 1 to 127 is bad. \
-                      Answers within `wait` with how far it is; it goes on by itself: the same call with the same \
-                      idempotency_key waits on.",
+                      commits at once, each in a clean worktree: exit 0 is good, 125 skips, 1 to 127 is bad. Answers within \
+                      `wait` and goes on by itself: the same call with the same idempotency_key waits on.",
         set: Toolset::Pipelines,
         right: Scope::BuildRun,
         effect: Effect::WRITES.reaching_out(),

@@ -22,8 +22,7 @@ pub(super) fn tool() -> Tool {
     let entry = ToolEntry {
         name: "held_worktree",
         title: "Look into a failed job's worktree",
-        description: "Lists, reads or searches what a failed job left on disk, if its `hold` keeps that. A long answer is cut: go on \
-                      with next_cursor.",
+        description: "Lists, reads or searches what a failed job with `hold` left on disk; go on with next_cursor.",
         set: Toolset::Pipelines,
         right: Scope::RepoRead,
         effect: Effect::READS,
@@ -39,12 +38,8 @@ struct HeldWorktree {
     job: String,
     /// read needs path; grep needs pattern.
     action: HeldAction,
-    /// Relative to the worktree: a directory for list, a file for read, either for grep.
+    /// A directory for list, a file for read, either for grep.
     path: Option<String>,
-    /// For read: the first line wanted, counted from 1.
-    start_line: Option<usize>,
-    /// For read: the last line wanted.
-    end_line: Option<usize>,
     /// For grep: a regular expression, matched against each line.
     pattern: Option<String>,
     /// An answer's next_cursor.
@@ -81,13 +76,7 @@ struct InWorktree<'a> {
 
 async fn held_worktree(call: Call, asked: HeldWorktree) -> Result<Reply, Problem> {
     let action = asked.action;
-    for (field, is_given, wanted) in [
-        ("start_line", asked.start_line.is_some(), "read"),
-        ("end_line", asked.end_line.is_some(), "read"),
-        ("pattern", asked.pattern.is_some(), "grep"),
-    ] {
-        only_for(field, is_given, wanted, action)?;
-    }
+    only_for("pattern", asked.pattern.is_some(), "grep", action)?;
     let finding = pipelines::held(call.app(), asked.pipeline_id, &asked.job);
     let (commit, worktree) = call.in_time(finding).await?;
     let answer = |found| HeldAnswer {
@@ -118,8 +107,6 @@ async fn held_worktree(call: Call, asked: HeldWorktree) -> Result<Reply, Problem
         HeldAction::Read => {
             let mut request = ReadRequest {
                 path: needed("path", path, "read")?,
-                start_line: asked.start_line,
-                end_line: asked.end_line,
                 ..ReadRequest::default()
             };
             let exact = go_on(&mut request, cursor)?;

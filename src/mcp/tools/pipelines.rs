@@ -50,8 +50,7 @@ struct PipelinesArgs {
     file: Option<String>,
     /// An answer's next_cursor.
     cursor: Option<String>,
-    /// Say which jobs a pipeline of `branch` (and `commit`, `file`) would run, which earlier jobs would answer, and all that is
-    /// wrong with the file.
+    /// Say which jobs a pipeline of `branch` (and `commit`, `file`) would run or reuse, and what is wrong with the file.
     #[serde(default)]
     check: bool,
 }

@@ -287,10 +287,6 @@ async fn what_a_failed_job_left_is_told_and_looked_into() {
     }
     let expected: String = (1..=20000).map(|n| format!("line {n}\n")).collect();
     assert!(whole == expected, "{} bytes", whole.len());
-    let lines =
-        of(json!({"action": "read", "path": "out/made.txt", "start_line": 3, "end_line": 4}));
-    let lines = agent.call("held_worktree", lines).await;
-    assert_eq!(lines["file"]["text"], "line 3\nline 4\n");
 
     for (asked, said) in [
         (json!({"action": "read"}), "read needs path"),

@@ -19,17 +19,16 @@ use branchyard_model::{ErrorKind, Problem};
 pub const VERB: VerbEntry = VerbEntry {
     name: "add",
     title: "Stage changes",
-    description: "Stages files for the next commit: those in `paths`, `all` changes, or with `update` those of tracked files. Says what is staged then; ignored files are left out and told of, repositories within are refused. `all` leaves out new files that look like build output (`withheld`); name them in `paths` to stage them.",
+    description: "Stages files for the next commit: those in `paths`, `all` changes, or with `update` those of tracked files. Says what is staged then; ignored files are left out and told of, repositories within are refused. `all` leaves out what looks like build output (`withheld`), unless `paths` names it.",
     effect: Effect::WRITES.repeatable(),
 };
 
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Request {
-    /// Files and directories, relative to the workspace. One that was deleted is staged as deleted.
+    /// Files and directories. One that was deleted is staged as deleted.
     pub paths: Vec<String>,
-    /// Everything that changed in the workspace, new files included, but for ignored files and what looks
-    /// like build output.
+    /// All that changed, but for ignored files and what looks like build output.
     pub all: bool,
     /// Only files that git tracks already, in `paths` or everywhere.
     pub update: bool,

@@ -28,7 +28,7 @@ pub struct Request {
     pub action: PickAction,
     /// The commits, in the order in which they are to be applied.
     pub commits: Vec<String>,
-    /// In place of `commits`: all that B has and A has not, as `A..B`, the oldest first.
+    /// In place of `commits`: `A..B`, the oldest first.
     pub range: Option<String>,
     /// Only stage the changes of one commit.
     pub no_commit: bool,

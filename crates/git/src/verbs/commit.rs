@@ -24,8 +24,7 @@ pub const VERB: VerbEntry = VerbEntry {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Request {
-    /// What the commit says: a subject, an empty line, more lines. With `amend` it may be left out, and
-    /// the old one stays.
+    /// A subject, an empty line, more lines. With `amend` it may be left out, and the old one stays.
     pub message: Option<String>,
     /// Who wrote it, as `Name <address>`. The daemon's own identity where it is left out.
     pub author: Option<String>,
@@ -33,12 +32,11 @@ pub struct Request {
     pub amend: bool,
     /// Commit though nothing changes.
     pub allow_empty: bool,
-    /// Files and directories to stage first, relative to the workspace. What is staged already is
-    /// committed as well.
+    /// Files and directories to stage first, besides what is staged already.
     pub paths: Vec<String>,
     /// Stage all changes to tracked files first. New files are left out unless `paths` names them.
     pub all: bool,
-    /// Whether to sign it. Where it is left out, it is signed if the operator gave the daemon a key.
+    /// If left out, it is signed where the operator gave the daemon a key.
     pub sign: Option<bool>,
     /// Add a `Signed-off-by` line with the daemon's identity.
     pub signoff: bool,

@@ -37,7 +37,7 @@ pub struct Request {
     pub to: Option<String>,
     /// Compare with the index: what the next commit would contain.
     pub staged: bool,
-    /// Take the commit where `from` parted from the other side: what was done since, without what `from` got meanwhile.
+    /// From the commit where `from` parted from the other side: without what `from` got meanwhile.
     pub merge_base: bool,
     /// Only these files and directories.
     pub paths: Vec<String>,

@@ -33,8 +33,7 @@ pub struct Request {
     pub from: Option<String>,
     /// Whether the branch may simply be moved forward where it has no commits of its own.
     pub ff: FastForward,
-    /// Stage all changes as if they were made here, without a merge commit; with `message` they are
-    /// committed too.
+    /// Stage all changes, without a merge commit; with `message` they are committed too.
     pub squash: bool,
     /// The message of the commit; git's usual one where there is none.
     pub message: Option<String>,

@@ -43,8 +43,7 @@ pub struct Request {
     pub contains: Option<String>,
     /// With list: only branches that lack this revision.
     pub not_contains: Option<String>,
-    /// With list: the remote's branches, as they were last fetched. With delete: on the remote too, if
-    /// another branch there has all its commits.
+    /// With list: the remote's, as last fetched. With delete: there too, if another has all its commits.
     #[serde(default)]
     pub remote: bool,
     /// With list: only names that this glob matches, such as `agent-*`.

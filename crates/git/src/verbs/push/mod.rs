@@ -33,7 +33,7 @@ pub const VERB: VerbEntry = VerbEntry {
 pub struct Request {
     /// Commit first, with this message. Without it, only what is committed already is pushed.
     pub message: Option<String>,
-    /// With a message: what to commit; all that changed if left out, but for new files that look like secrets or build output.
+    /// With a message: what to commit; if left out all that changed, but for secrets and build output.
     #[serde(default)]
     pub paths: Vec<String>,
     /// With a message: who wrote it, as "Name <mail>". The daemon's own identity if left out.
@@ -41,7 +41,7 @@ pub struct Request {
     /// How the remote's commits are taken in first: rebase (the default) or merge; none refuses to push past them.
     #[serde(default)]
     pub integrate: Integrate,
-    /// Replace what the remote has, if that is what was last seen. On an agent's own branch (agent-…) this needs no saying.
+    /// Replace what the remote has, if that is what was last seen. An agent's own branch needs no saying.
     #[serde(default)]
     pub force: bool,
     /// Also to a protected branch, with the right admin.

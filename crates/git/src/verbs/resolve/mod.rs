@@ -25,11 +25,9 @@ pub const VERB: VerbEntry = VerbEntry {
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Request {
-    /// The conflicted files that are meant, relative to the workspace. Without these and without `all`
-    /// the conflicts that are left are only listed.
+    /// The conflicted files that are meant.
     pub paths: Vec<String>,
-    /// What each of `paths` is to be. Which side is which, `operation` in the answer tells: in a rebase
-    /// `ours` is what is rebased onto.
+    /// What each of `paths` is to be. `operation` in the answer tells which side is which.
     pub take: Option<Take>,
     /// In place of `take`, for one path: the whole content of the file.
     pub content: Option<String>,

@@ -33,7 +33,7 @@ pub const VERB: VerbEntry = VerbEntry {
 pub struct Request {
     /// A branch, tag, commit or other object: a name, an id, `HEAD~2`, `origin/main`.
     pub revision: String,
-    /// A file or directory as it is in that revision, in place of the revision itself.
+    /// A file or directory as it is in that revision.
     pub path: Option<String>,
     /// Show what a commit changed, as patches.
     pub patch: bool,

@@ -38,8 +38,7 @@ pub struct Request {
     pub target: Option<String>,
     /// With create: what it says, which makes it an annotated tag with a date and a tagger.
     pub message: Option<String>,
-    /// With create and a message: whether to sign it. Where left out, it is signed if the operator gave
-    /// the daemon a key.
+    /// With create and a message. If left out, it is signed where the operator gave the daemon a key.
     pub sign: Option<bool>,
     /// With create: replace a tag of that name. The answer says what it was.
     #[serde(default)]
