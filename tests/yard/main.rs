@@ -70,6 +70,7 @@ mod session;
 mod setup;
 mod shutdown;
 mod signals;
+mod submodules;
 mod supervisors;
 mod test_reports;
 mod tokens;

@@ -5,6 +5,7 @@ mod content;
 mod given;
 mod outlive;
 mod refused;
+mod submodules;
 mod variables;
 
 use std::os::unix::fs::PermissionsExt;

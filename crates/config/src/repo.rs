@@ -80,8 +80,8 @@ pub struct RepoConfig<Url = RepoUrl> {
     /// copied from. "off": a plain checkout, for repos whose branches must not see what others built.
     #[serde(default)]
     pub warm: WarmStart,
-    /// Whether jobs of pipelines have the files of submodules. "auto": of those that may be cloned; others stay empty, with a
-    /// warning that says why. "require": a job with one that may not be cloned is rejected. "off": all stay empty. A submodule
+    /// Whether workspaces and jobs of pipelines have the files of submodules. "auto": of those that may be cloned; others stay
+    /// empty, with a warning that says why. "require": a run or job with one that may not be cloned is rejected. "off": all stay empty. A submodule
     /// may be on the host of this repo, or on any that callers may register. Who can push a branch here reads what git's
     /// credentials open there.
     #[serde(default)]

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use git2::{ObjectType, Odb, Oid};
 
+use super::fixed_file::write_whole;
 use super::reflog;
-use super::worktree::write_whole;
 use super::{Error, Store};
 use branchyard_model::BranchName;
 use branchyard_runtime::disk::if_there;

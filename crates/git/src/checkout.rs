@@ -23,12 +23,13 @@ pub(super) use plan::{CheckoutEntry, CheckoutKind, CheckoutPlan};
 pub(super) use write::files as write_entries;
 
 /// What a store and its workspaces set, and what means nothing to a checkout.
-const KNOWN: [&str; 5] = [
+const KNOWN: [&str; 6] = [
     "core.repositoryformatversion",
     "core.filemode",
     "core.bare",
     "core.logallrefupdates",
     "extensions.worktreeconfig",
+    "submodule.active",
 ];
 const HARMLESS: [&str; 5] = ["branch.", "gc.", "maintenance.", "push.", "remote."];
 /// Every file is held against every line that could convert it; beyond these, a bounded process does it.

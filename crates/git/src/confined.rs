@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use tokio::process::Command;
 
-use super::submodule::submodule_registration;
+use super::submodule::record::{RECORD, submodule_registration};
 use super::{GITLINK, IndexFile};
 use branchyard_process::{Confinement, Mount};
 
@@ -26,7 +26,15 @@ const STORE_FILES: [&str; 6] = [
     "branchyard.json",
 ];
 /// What leads from a worktree to its store and back, and configures it.
-const ADMIN_FILES: [&str; 4] = ["commondir", "gitdir", "config.worktree", "branchyard.json"];
+const ADMIN_FILES: [&str; 7] = [
+    "commondir",
+    "gitdir",
+    "config",
+    "config.worktree",
+    "objects/info",
+    "branchyard.json",
+    RECORD,
+];
 
 /// A confined command in the worktree at `dir`, without its program yet, and that directory's real name.
 pub(super) fn confined(
@@ -55,10 +63,16 @@ pub fn worktree_to_read(dir: &Path) -> io::Result<Vec<Mount>> {
 /// All of the store is there to be changed, but for what is never git's to change.
 pub fn worktree_to_write(dir: &Path) -> io::Result<Vec<Mount>> {
     let (store, admin) = store_of(dir)?;
-    let mut mounts = vec![Mount::Writable(store.clone())];
-    mounts.extend(STORE_FILES.map(|name| Mount::ReadOnlyIfThere(store.join(name))));
-    // Git looks there for branches that are checked out elsewhere.
-    mounts.push(Mount::ReadOnlyIfThere(store.join("worktrees")));
+    let mut mounts = match has_own_refs(&admin) {
+        true => vec![Mount::ReadOnly(store)],
+        false => {
+            let mut mounts = vec![Mount::Writable(store.clone())];
+            mounts.extend(STORE_FILES.map(|name| Mount::ReadOnlyIfThere(store.join(name))));
+            // Git looks there for branches that are checked out elsewhere.
+            mounts.push(Mount::ReadOnlyIfThere(store.join("worktrees")));
+            mounts
+        }
+    };
     mounts.push(Mount::Writable(admin.clone()));
     mounts.extend(ADMIN_FILES.map(|name| Mount::ReadOnlyIfThere(admin.join(name))));
     mounts.push(Mount::Writable(dir.to_owned()));
@@ -89,9 +103,18 @@ fn store_of_submodule(dir: &Path) -> Option<(PathBuf, PathBuf)> {
         let outer_admin = store.join("worktrees").join(outer.file_name()?);
         let path = dir.strip_prefix(outer).ok()?;
         let admin = outer_admin.join(submodule_registration(path));
+        if has_own_refs(&admin) {
+            return Some((store, admin));
+        }
         let objects = fs::read_to_string(admin.join("commondir")).ok()?;
         Some((PathBuf::from(objects.trim_end()), admin))
     })
+}
+
+/// Whether a registration is that of a submodule of a workspace: its objects are lent by a store within that of the repository,
+/// and nothing else of either is its own.
+fn has_own_refs(admin: &Path) -> bool {
+    admin.join(RECORD).is_file()
 }
 
 /// Directories of the worktree at `dir` that the index has as submodules and that hold a repository.
@@ -123,7 +146,7 @@ pub(super) fn gitlinks(index: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 /// Whether each part of `path` is a directory, and none a link to elsewhere.
-fn is_directory_within(dir: &Path, path: &Path) -> bool {
+pub(super) fn is_directory_within(dir: &Path, path: &Path) -> bool {
     let mut at = dir.to_owned();
     path.components().all(|part| {
         at.push(part);

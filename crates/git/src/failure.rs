@@ -105,6 +105,20 @@ const WORDS: &[(&str, RemoteFailure)] = &[
 ];
 
 impl RemoteFailure {
+    /// Whether the remote, or a rule of ours, said no: nothing was out of order.
+    pub fn is_refusal(self) -> bool {
+        matches!(
+            self,
+            Self::Auth
+                | Self::Forbidden
+                | Self::NotFound
+                | Self::HostKey
+                | Self::ProtocolRefused
+                | Self::Redirected
+                | Self::InnerAddress
+        )
+    }
+
     /// What all of a failed command's standard error comes to.
     pub fn of(stderr: &str) -> Self {
         // What the other side says about itself, passed on by git, can say anything.

@@ -13,6 +13,7 @@ mod committed_ignores;
 mod confined;
 pub mod contents;
 mod credential;
+mod detached;
 mod difference;
 mod differs;
 mod environment;
@@ -20,6 +21,7 @@ mod error;
 mod extent;
 mod failure;
 mod file_comparer;
+mod fixed_file;
 mod gitlink;
 mod gitmodules;
 mod ids;
@@ -48,7 +50,6 @@ mod rescue;
 mod retry;
 mod salvage;
 mod scan;
-mod scratch;
 mod settings;
 mod settle;
 mod shadow;
@@ -78,6 +79,7 @@ pub use committed_ignores::CommittedIgnores;
 pub use confined::{worktree_to_read, worktree_to_write};
 pub use contents::{Moved, Tips};
 pub use credential::{CREDENTIAL_COMMAND, CredentialLease, credential_helper_main};
+pub use detached::{DetachedWorktree, SwitchRules, UntrackedFiles};
 pub use difference::{Difference, TreeChange};
 pub use differs::differs_from_head;
 pub use environment::NetworkAccess;
@@ -86,6 +88,7 @@ pub use extent::check_checkout;
 use extent::check_extent;
 pub use failure::RemoteFailure;
 use file_comparer::{FileChange, FileComparer};
+pub use fixed_file::write_whole;
 pub use gitmodules::{DeclaredSubmodule, declared_submodules};
 pub use ids::{ObjectId, blob_id, commit_id, object_id};
 pub use ignore_rules::{IgnoreRules, MAX_RULES, parse_rules};
@@ -117,9 +120,11 @@ pub use salvage::{
     Contents, Manifest, Saved, SavedStash, forget_salvage, left_behind, put_back, salvaged_file,
     salvaged_files, salvages, save, settle_archives,
 };
-pub use scan::{FEW, For, MetadataStatus, ScanResult, scan, tracked_changes, untracked_entries};
+pub use scan::{
+    FEW, For, MetadataStatus, ScanResult, scan, scan_beside, tracked_changes,
+    tracked_changes_beside, untracked_entries,
+};
 use scan::{copy_of_index, small_index};
-pub use scratch::{ScratchWorktree, Untracked as ScratchUntracked};
 pub use settings::Settings;
 pub use settle::{remote_refs, settle_refs};
 pub use signing::{Signing, signed, unsigned};
@@ -134,6 +139,9 @@ pub use statuses::{changed_files, is_any_changed};
 use still_files::StillFiles;
 pub use store::{Store, open_store};
 pub use strangers::strangers;
+pub use submodule::{
+    LookedSubmodule, Submodule, look_at_submodules, other_submodules, submodule_store,
+};
 use traps::{refuse_traps, traps};
 pub use untracked::Untracked;
 use untracked_entry::is_submodule;

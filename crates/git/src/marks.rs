@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use super::worktree::write_whole;
+use super::fixed_file::write_whole;
 use super::{Error, Worktree};
 use crate::ObjectId;
 use branchyard_runtime::disk::if_there;

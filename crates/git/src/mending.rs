@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use git2::{ErrorCode, Index, IndexEntry, Odb, Oid, Reference};
 
 use super::broken::{self, Refs, former, is_commit, set_ref};
-use super::worktree::{link_to, write_whole};
+use super::fixed_file::write_whole;
+use super::worktree::link_to;
 use super::{BrokenRef, Error, GITLINK, Store, Worktree, rebased_branch, reflog};
 use branchyard_runtime::disk::if_there;
 

@@ -1,6 +1,6 @@
 //! What a move of a worktree to another commit touches, and what of a move that was cut off is its own.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -68,8 +68,13 @@ pub(super) fn diff_to_index<'r>(
 }
 
 /// Whether index and tracked files are as HEAD or as `target` has them, or a file is absent in between,
-/// and nothing untracked is in their way: then nothing that a move to `target` touches is anybody's work.
-pub fn is_between(repo: &Repository, target: ObjectId) -> Result<bool, Error> {
+/// and nothing untracked is in their way: then nothing that a move to `target` touches is anybody's work. The directories of
+/// `submodules` follow, and do not count.
+pub fn is_between(
+    repo: &Repository,
+    target: ObjectId,
+    submodules: &HashSet<PathBuf>,
+) -> Result<bool, Error> {
     let Some(workdir) = files_of(repo) else {
         return Ok(false);
     };
@@ -87,6 +92,9 @@ pub fn is_between(repo: &Repository, target: ObjectId) -> Result<bool, Error> {
         let Some(path) = new.path_bytes().or(old.path_bytes()) else {
             return Ok(false);
         };
+        if submodules.contains(Path::new(OsStr::from_bytes(path))) {
+            continue;
+        }
         let sides = moved.entry(OsStr::from_bytes(path).into()).or_default();
         if delta.status() != Delta::Added {
             sides.push(old.id());
@@ -97,7 +105,7 @@ pub fn is_between(repo: &Repository, target: ObjectId) -> Result<bool, Error> {
     }
     if !tracked_statuses(repo)?
         .keys()
-        .all(|path| moved.contains_key(path))
+        .all(|path| moved.contains_key(path) || submodules.contains(path))
     {
         return Ok(false);
     }

@@ -1,11 +1,12 @@
 //! Looking at the files of a workspace: whether tracked ones differ from HEAD, and what lies beside them. What the index
 //! remembers of each file mostly tells; contents are read only where it does not.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use git2::{Index, IndexEntry, IndexTime, Oid};
+use git2::{Index, IndexEntry, IndexTime, Oid, Status};
 
 use super::index_file::IndexFile;
 use super::metadata_scan::{MetadataScan, Tracked};
@@ -78,17 +79,20 @@ impl MetadataStatus {
         Some((entry.mode(), self.index.id(entry)?))
     }
 
-    /// Whether tracked files or the index differ from HEAD.
-    fn is_changed(&self, repo: &Repository) -> Result<bool, Error> {
+    /// Whether tracked files or the index differ from HEAD, apart from the directories of `submodules`.
+    fn is_changed(&self, repo: &Repository, submodules: &HashSet<PathBuf>) -> Result<bool, Error> {
         let head = repo.git2().head().and_then(|head| head.peel_to_tree());
         if !head.is_ok_and(|head| self.has_staged(ObjectId::of(head.id()))) {
-            return is_changed(repo);
+            return is_changed(repo, submodules);
         }
         let suspects = self.entries_of_suspects();
-        let path = |path| Path::new(OsStr::from_bytes(path));
+        let suspects = suspects.map(|(mode, id, path)| {
+            let path = Path::new(OsStr::from_bytes(path));
+            (mode, ObjectId::of(id), path)
+        });
         is_any_changed(
             repo,
-            suspects.map(|(mode, id, name)| (mode, ObjectId::of(id), path(name))),
+            suspects.filter(|(.., path)| !submodules.contains(*path)),
         )
     }
 
@@ -142,19 +146,29 @@ pub(crate) fn copy_of_index(index: &Index) -> Result<Index, Error> {
 
 /// Looks at everything. Blocks, as all do here.
 pub fn scan(repo: &Repository) -> Result<ScanResult, Error> {
-    ScanResult::closely(repo, MetadataStatus::at(repo, For::Both)?.as_ref())
+    scan_beside(repo, &HashSet::new())
+}
+
+/// The same. Which commits the directories of `submodules` are at does not count: they follow.
+pub fn scan_beside(repo: &Repository, submodules: &HashSet<PathBuf>) -> Result<ScanResult, Error> {
+    let status = MetadataStatus::at(repo, For::Both)?;
+    ScanResult::closely(repo, status.as_ref(), submodules)
 }
 
 impl ScanResult {
     /// By contents where a status at everything left doubts.
-    pub fn closely(repo: &Repository, status: Option<&MetadataStatus>) -> Result<Self, Error> {
+    pub fn closely(
+        repo: &Repository,
+        status: Option<&MetadataStatus>,
+        submodules: &HashSet<PathBuf>,
+    ) -> Result<Self, Error> {
         Ok(match status {
             Some(status) => Self {
-                changed: status.is_changed(repo)?,
+                changed: status.is_changed(repo, submodules)?,
                 untracked: status.untracked.clone(),
             },
             None => Self {
-                changed: is_changed(repo)?,
+                changed: is_changed(repo, submodules)?,
                 untracked: strays_by_libgit2(repo)?,
             },
         })
@@ -163,9 +177,17 @@ impl ScanResult {
 
 /// Whether tracked files or the index differ from HEAD, files that git was told to overlook included.
 pub fn tracked_changes(repo: &Repository) -> Result<bool, Error> {
+    tracked_changes_beside(repo, &HashSet::new())
+}
+
+/// The same. Which commits the directories of `submodules` are at does not count: they follow.
+pub fn tracked_changes_beside(
+    repo: &Repository,
+    submodules: &HashSet<PathBuf>,
+) -> Result<bool, Error> {
     match MetadataStatus::at(repo, For::Suspects)? {
-        Some(status) => status.is_changed(repo),
-        None => is_changed(repo),
+        Some(status) => status.is_changed(repo, submodules),
+        None => is_changed(repo, submodules),
     }
 }
 
@@ -190,8 +212,11 @@ fn strays_by_libgit2(repo: &Repository) -> Result<Vec<UntrackedEntry>, Error> {
 }
 
 /// Whether anything differs from HEAD, by a look at everything.
-fn is_changed(repo: &Repository) -> Result<bool, Error> {
-    if !tracked_statuses(repo)?.is_empty() {
+fn is_changed(repo: &Repository, submodules: &HashSet<PathBuf>) -> Result<bool, Error> {
+    let follows = |(path, status): (&PathBuf, &Status)| {
+        *status == Status::WT_MODIFIED && submodules.contains(path)
+    };
+    if !tracked_statuses(repo)?.iter().all(follows) {
         return Ok(true);
     }
     let Some(workdir) = files_of(repo) else {

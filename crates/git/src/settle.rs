@@ -8,8 +8,8 @@ use std::path::Path;
 use git2::{Odb, Oid};
 
 use super::broken::{Refs, former, set_ref};
+use super::fixed_file::write_whole;
 use super::rescue::is_tree_whole;
-use super::worktree::write_whole;
 use super::{Error, Store};
 use crate::{ObjectId, Repository};
 use branchyard_runtime::disk::if_there;

@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::fixed_file::{is_exactly, write_whole};
 use super::plain_file::read_plain;
 use super::remote::{listed, parse_default, transfer};
-use super::worktree::{clear_special, is_exactly, write_whole};
+use super::worktree::clear_special;
 use super::{Error, Git};
 use crate::Repository;
 use branchyard_model::{ErrorKind, Problem, RepoName};
@@ -73,6 +74,10 @@ impl Store {
 
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    pub(super) fn url(&self) -> &str {
+        &self.url
     }
 
     /// Clones into `staging` and renames to `path` when all is there; nothing half-made is ever

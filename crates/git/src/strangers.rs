@@ -9,7 +9,7 @@ use git2::{ObjectType, Oid, Tree, TreeWalkMode, TreeWalkResult};
 
 use super::file_comparer::hash_plain;
 use super::{Error, Worktree, read_ref};
-use crate::Repository;
+use crate::{ObjectId, Repository};
 use branchyard_runtime::disk::Moment;
 
 /// The files in `dir`, where those of `worktree` are now, that are not as its branch has them and were written since it was
@@ -17,9 +17,19 @@ use branchyard_runtime::disk::Moment;
 pub fn strangers(worktree: &Worktree, dir: &Path, begun: Moment) -> Result<Vec<PathBuf>, Error> {
     let repo = worktree.open_store()?;
     let tip = read_ref(&repo, &worktree.branch().local_ref())?;
-    let tree = tip.and_then(|tip| repo.git2().find_commit(tip.git2()).ok()?.tree().ok());
+    strangers_to(&repo, tip.map(ObjectId::git2), dir, begun)
+}
+
+/// The same of a worktree that is to have the files of `commit`.
+pub(crate) fn strangers_to(
+    repo: &Repository,
+    commit: Option<Oid>,
+    dir: &Path,
+    begun: Moment,
+) -> Result<Vec<PathBuf>, Error> {
+    let tree = commit.and_then(|commit| repo.git2().find_commit(commit).ok()?.tree().ok());
     let known = KnownObjects {
-        repo: &repo,
+        repo,
         has_attributes: tree.as_ref().is_some_and(has_attributes),
         tree,
     };

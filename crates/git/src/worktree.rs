@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 
 use git2::Oid;
 
+use super::fixed_file::{is_exactly, write_whole};
 use super::marks::PREPARING;
 use super::plain_file::read_plain;
 use super::register::register;
 use super::store::{open_store, quoted, refuse_link};
+use super::submodule::record::{SUBMODULES, SubmoduleRecord};
 use super::{Error, Git, Store};
 use crate::Repository;
 use branchyard_model::{BranchName, CommitId};
@@ -26,6 +28,7 @@ pub struct Worktree {
     branch: BranchName,
 }
 
+const CONFIGURATION: &str = "config.worktree";
 /// No ref or HEAD is longer.
 const MAX_REF: u64 = 4096;
 
@@ -105,7 +108,7 @@ impl Worktree {
         open_store(self.store())
     }
 
-    fn store(&self) -> &Path {
+    pub(super) fn store(&self) -> &Path {
         self.admin.ancestors().nth(2).unwrap_or(&self.admin)
     }
 
@@ -136,13 +139,18 @@ impl Worktree {
             .arg(self.branch.as_str())
             .output()
             .await?;
-        let upstream = self.admin.join("config.worktree");
+        let upstream = self.admin.join(CONFIGURATION);
         write_whole(&upstream, self.configuration()).map_err(Error::io("set the upstream"))
     }
 
-    /// The upstream, in the worktree's own configuration: `git pull`, `push` and `@{u}` work without
-    /// a lock on the shared file. There is nothing else in it.
+    /// The worktree's own configuration: its upstream, and that `git submodule` takes those that are filled for filled.
     fn configuration(&self) -> String {
+        format!("{}[submodule]\n\tactive = .\n", self.upstream())
+    }
+
+    /// `git pull`, `push` and `@{u}` work without a lock on the shared file. There was nothing else in it before submodules
+    /// were filled.
+    fn upstream(&self) -> String {
         format!(
             "[branch {}]\n\tremote = origin\n\tmerge = {}\n",
             quoted(self.branch.as_str()),
@@ -193,8 +201,8 @@ impl Worktree {
                 "../..\n".to_owned(),
             ),
             (
-                "config.worktree",
-                self.admin.join("config.worktree"),
+                CONFIGURATION,
+                self.admin.join(CONFIGURATION),
                 self.configuration(),
             ),
         ]
@@ -202,6 +210,12 @@ impl Worktree {
 
     /// The names of those of git's files that are not as we wrote them.
     pub fn altered(&self) -> Vec<&'static str> {
+        let mut altered = self.changed();
+        altered.retain(|name| *name != CONFIGURATION || !self.is_of_before());
+        altered
+    }
+
+    fn changed(&self) -> Vec<&'static str> {
         let files = self.fixed_files().into_iter();
         files
             .filter(|(_, path, expected)| !is_exactly(path, expected))
@@ -209,12 +223,17 @@ impl Worktree {
             .collect()
     }
 
+    /// Whether an earlier version of ours wrote the configuration.
+    fn is_of_before(&self) -> bool {
+        is_exactly(&self.admin.join(CONFIGURATION), &self.upstream())
+    }
+
     /// Puts those files back. Whoever controls one of these has git start programs. Returns the names
     /// of what had to be put back. A directory in the place of a file is the caller's to move away.
     pub fn guard(&self) -> io::Result<Vec<&'static str>> {
-        let altered = self.altered();
+        let (altered, changed) = (self.altered(), self.changed());
         for (name, path, expected) in self.fixed_files() {
-            if altered.contains(&name) {
+            if changed.contains(&name) {
                 write_whole(&path, &expected)?;
             }
         }
@@ -272,8 +291,15 @@ pub fn files_of(repo: &Repository) -> Option<PathBuf> {
     if let Some(files) = repo.git2().workdir() {
         return Some(files.to_owned());
     }
-    let admin = repo.path();
+    files_by_registration(repo.path())
+}
+
+fn files_by_registration(admin: &Path) -> Option<PathBuf> {
     let registrations = admin.parent()?;
+    if registrations.ends_with(SUBMODULES) {
+        let outer = files_by_registration(registrations.parent()?)?;
+        return Some(outer.join(SubmoduleRecord::load(admin)?.path));
+    }
     let store = registrations
         .parent()
         .filter(|_| registrations.ends_with("worktrees"))?;
@@ -290,14 +316,6 @@ pub(super) fn open_at(dir: &Path) -> Result<Repository, Error> {
     }
 }
 
-/// Writes by rename, so that a reader sees all of it or nothing, and a link is replaced, not followed.
-pub(super) fn write_whole(path: &Path, content: impl AsRef<[u8]>) -> io::Result<()> {
-    let fresh = path.with_extension("branchyard");
-    if_there(fs::remove_file(&fresh))?;
-    fs::write(&fresh, content)?;
-    fs::rename(&fresh, path)
-}
-
 fn detached_head(admin: &Path) -> Option<Oid> {
     Oid::from_str(fs::read_to_string(admin.join("HEAD")).ok()?.trim()).ok()
 }
@@ -307,9 +325,4 @@ pub(super) fn link_to(store: &Path, dir: &Path) -> String {
     let store = store.canonicalize().unwrap_or_else(|_| store.to_owned());
     let admin = store.join("worktrees").join(dir);
     format!("gitdir: {}\n", admin.display())
-}
-
-pub(super) fn is_exactly(path: &Path, expected: &str) -> bool {
-    let found = read_plain(path, expected.len() as u64);
-    found.is_ok_and(|found| found.is_some_and(|content| content == expected.as_bytes()))
 }

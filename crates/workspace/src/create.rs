@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use super::error::{branch_not_found, conflict};
 use super::record::Record;
 use super::{Error, Report, Reporter, Workspace};
-use crate::{fill, fits, half_made, included, removal, standing, warm};
+use crate::settle::Stragglers;
+use crate::{fill, fits, half_made, included, removal, settle, standing, warm};
 use branchyard_config::crash_point;
 use branchyard_git as git;
 use branchyard_model::{CommitId, Phase};
@@ -44,12 +45,13 @@ pub(super) async fn create(
     match remote {
         // A branch that is at the remote's head is no different from a new one.
         Some(head) if fresh || local.as_ref() == Some(&head) => {
-            standing::finish_move(workspace, &head).await
+            standing::finish_move(workspace, &head).await?;
         }
         // The files are those of the branch that was here: nothing was moved to the remote's.
-        Some(_) => standing::abandon_move(workspace).await,
-        None => Ok(()),
+        Some(_) => standing::abandon_move(workspace).await?,
+        None => {}
     }
+    settle::settle(workspace, Stragglers::Told, report).await
 }
 
 /// Makes the workspace at a commit of a branch that the remote need not have. Returns whether the branch was new here.

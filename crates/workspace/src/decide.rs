@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::error::conflict;
 use super::{Error, Workspace};
-use crate::standing;
+use crate::{settle, standing, submodules};
 use branchyard_git::{self as git, Head, ObjectId, Repository, Seen};
 use branchyard_model::{About, CommitId, Problem, SalvageReason, SyncMode, Warning};
 
@@ -60,7 +60,7 @@ fn decide(
     if parked && matches!(remote, Remote::Head(_)) {
         return Ok(Plan::Unpark);
     }
-    let dirty = git::tracked_changes(&repo)?;
+    let dirty = submodules::tracked_changes(workspace, &repo)?;
     if let Some(target) = cut_off_move(workspace, &repo, dirty)? {
         return Ok(Plan::Reset(target, SalvageReason::CutOff));
     }
@@ -162,13 +162,14 @@ fn decide_reset(workspace: &Workspace, repo: &Repository, remote: &Remote) -> Re
         Err(git::Error::Unborn) => return Ok(Plan::Reset(target, SalvageReason::Reset)),
         head => head?,
     };
-    let dirty = git::tracked_changes(repo)?;
+    let dirty = submodules::tracked_changes(workspace, repo)?;
     let mut about = standing::standing(workspace, repo, Some(dirty))?;
     about.stale = matches!(remote, Remote::Unreachable);
     let is_there = about.commit == target
         && head.branch.as_deref() == Some(workspace.branch().as_str())
         && work_in_the_way(&head, &about).is_none();
-    if is_there {
+    let has_stragglers = || Ok::<_, Error>(!settle::stragglers(workspace, &target)?.is_empty());
+    if is_there && (settle::is_settled(workspace, &target) || !has_stragglers()?) {
         Seen(&workspace.branch().dir()).settle(repo, head.commit)?;
         return Ok(Plan::Stay(about, None));
     }

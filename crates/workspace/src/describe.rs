@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::error::no_workspace;
 use super::work::Look;
 use super::{Error, Pin, Prepared, Sizes, Workspace};
+use crate::submodules::SubmodulesLook;
 use crate::{FilesGuard, sizes, standing, work};
 use branchyard_git::{self as git, ScanResult, Seen};
 use branchyard_model::{About, BranchName, CommitId, Holder, RepoName, slug};
@@ -95,20 +96,26 @@ async fn describe_with(
             let operation = head.as_ref().ok().and_then(|head| head.operation);
             let operation = operation.map(Cow::Borrowed);
             let subject = head.as_ref().ok().and_then(|head| head.subject.clone());
+            let submodules = SubmodulesLook::of(this)?;
             let looked = match changed {
                 Some(changed) => ScanResult {
                     changed,
                     untracked: git::untracked_entries(&repo)?,
                 },
-                None => ScanResult::closely(&repo, this.scanner().all(&repo)?.as_ref().as_ref())?,
+                None => {
+                    let status = this.scanner().all(&repo)?;
+                    let untouched = submodules.untouched();
+                    ScanResult::closely(&repo, status.as_ref().as_ref(), &untouched)?
+                }
             };
-            let belongings = work::told_apart(this, &repo, Look::UntilFound, looked)?;
+            let belongings =
+                work::told_apart(this, &repo, Look::UntilFound, (looked, &submodules))?;
             let about = match head {
                 Err(git::Error::Unborn) => None,
                 _ => Some(standing::standing(
                     this,
                     &repo,
-                    Some(belongings.is_changed),
+                    Some(belongings.is_changed || !belongings.submodules.is_empty()),
                 )?),
             };
             let seen = !Seen(&this.branch().dir()).commits(&repo)?.is_empty();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Error, Workspace};
 use crate::repos::Repo;
 use branchyard_git as git;
-use branchyard_git::{ScratchWorktree, object_id};
+use branchyard_git::{DetachedWorktree, object_id};
 use branchyard_model::{CommitId, ErrorKind, Problem};
 use branchyard_runtime::disk::{Amount, Room};
 
@@ -59,10 +59,10 @@ pub(super) async fn would_fit(workspace: &Arc<Workspace>, target: &CommitId) -> 
         .await
 }
 
-/// The same as [`check_fits`] for a scratch worktree, whose extent is checked elsewhere. Blocks.
-pub(super) fn check_scratch(
+/// The same as [`check_fits`] for a detached worktree, whose extent is checked elsewhere. Blocks.
+pub(super) fn check_detached(
     repo: &Repo,
-    worktree: &ScratchWorktree,
+    worktree: &DetachedWorktree,
     target: &CommitId,
 ) -> Result<(), Error> {
     match Room::of(repo.home()) {

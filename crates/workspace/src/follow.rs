@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::error::incomplete;
 use super::{Error, Report, Reporter, Workspace};
-use crate::{decide, fits, in_the_way, reset, standing};
+use crate::{decide, fits, in_the_way, reset, settle, standing};
 use branchyard_config::crash_point;
 use branchyard_git::{self as git, Moved, Tips, contents, object_id};
 use branchyard_model::{About, CommitId, ErrorKind, Phase, Problem, SyncMode, Warning};
@@ -26,8 +26,12 @@ pub(super) async fn follow(
 ) -> Result<Option<About>, Error> {
     fits::check_fits(workspace, &to).await?;
     let [from, goal] = [object_id(&from)?, object_id(&to)?];
-    let in_the_way = workspace
-        .with_repository(move |this, repo| in_the_way::in_the_way_of_a_move(this, repo, goal))
+    let (in_the_way, gone) = workspace
+        .with_repository(move |this, repo| {
+            let gone = settle::make_way(this, repo, goal)?;
+            let in_the_way = in_the_way::in_the_way_of_a_move(this, repo, goal, &gone)?;
+            Ok((in_the_way, gone))
+        })
         .await?;
     if !in_the_way.is_empty() {
         let stays = stay(workspace, mode, &to, &in_the_way, report).await;
@@ -37,6 +41,7 @@ pub(super) async fn follow(
     standing::begin_move(workspace, &to).await?;
     workspace
         .with_repository(move |this, repo| {
+            settle::discard_in_the_way(this, &gone, looked_at)?;
             reset::set_aside(this, &git::changed_by_move(repo, goal)?, looked_at)
         })
         .await?;

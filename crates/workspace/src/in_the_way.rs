@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::work::Belongings;
 use super::{Error, Workspace};
 use branchyard_git::{
-    self as git, CommitTree, ObjectId, Repository, UntrackedEntry, UntrackedKind,
+    self as git, CommitTree, ObjectId, Repository, Submodule, UntrackedEntry, UntrackedKind,
 };
 
 /// Build output that git shows, and in whose place `goal` has something else.
@@ -20,15 +20,18 @@ pub(super) fn output_in_the_way(
     among(workspace, output, &CommitTree::of(repo, goal)?)
 }
 
-/// The same of all that is there. Where a submodule belongs, git leaves whatever repository there is alone.
+/// The same of all that is there, but for submodules that are `gone` by then. Where a submodule belongs, git leaves whatever
+/// repository there is alone.
 pub(super) fn in_the_way_of_a_move(
     workspace: &Workspace,
     repo: &Repository,
     goal: ObjectId,
+    gone: &[Submodule],
 ) -> Result<Vec<PathBuf>, Error> {
     let tree = CommitTree::of(repo, goal)?;
     let mut found = among(workspace, git::untracked_entries(repo)?, &tree)?;
-    found.retain(|path| !tree.has_submodule(path));
+    let is_gone = |path: &PathBuf| gone.iter().any(|gone| gone.path() == path);
+    found.retain(|path| !tree.has_submodule(path) && !is_gone(path));
     Ok(found)
 }
 

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use super::work::{Look, OutputEntry};
 use super::{Error, Workspace};
 use crate::included::{self, IncludedFiles};
+use crate::submodules::SubmodulesLook;
 use crate::work;
 use branchyard_git::verbs::withheld::Withheld;
 use branchyard_git::{self as git, IgnoreRules, Repository, ScanResult, UntrackedKind};
@@ -49,6 +50,8 @@ pub(super) fn left_out(workspace: &Workspace, repo: &Repository) -> Result<LeftO
         untracked,
     };
     let mut found = LeftOut::default();
+    // What is in a submodule is none of this commit's.
+    let looked = (looked, &SubmodulesLook::default());
     for output in work::told_apart(workspace, repo, Look::Whole, looked)?.output {
         if output.ignored || !is_shown(workspace, &rules, &output)? {
             continue;

@@ -8,7 +8,8 @@ use super::error::{branch_not_found, conflict};
 use super::record::Record;
 use super::{Error, Report, Reporter, Workspace};
 use crate::repos::{Asked, heal, remote};
-use crate::{FilesGuard, create, guard, recover, standing};
+use crate::settle::Stragglers;
+use crate::{FilesGuard, create, guard, recover, settle, standing};
 use branchyard_git::{self as git, object_id};
 use branchyard_model::{BranchName, CommitId};
 
@@ -163,7 +164,8 @@ async fn create_branch_once(
             if this.exists() || standing::local_tip(&this).await?.is_some() {
                 return Err(taken(this.branch(), "in the yard").into());
             }
-            create::make_at(&this, &commit, &report).await.map(drop)
+            create::make_at(&this, &commit, &report).await?;
+            settle::settle(&this, Stragglers::Told, &report).await
         })
         .await
 }

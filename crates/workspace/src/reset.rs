@@ -8,9 +8,10 @@ use std::sync::Arc;
 use super::error::{branch_moves, incomplete, mounted};
 use super::in_the_way::in_the_way;
 use super::salvage::{SalvageScope, tell};
-use super::work::Look;
+use super::work::{Belongings, Look};
 use super::{Error, Report, Reporter, Workspace};
-use crate::{in_the_way, salvage, standing, warm, work};
+use crate::submodules::SubmodulesLook;
+use crate::{in_the_way, salvage, settle, standing, submodules, warm, work};
 use branchyard_config::crash_point;
 use branchyard_git::verbs::conflicts::Working;
 use branchyard_git::{
@@ -64,7 +65,12 @@ async fn reset_once(
     // Not before: files that are gone are known to be a move's own from here on.
     let goal = object_id(target)?;
     workspace
-        .with_repository(move |this, repo| set_aside_changing(this, repo, goal, looked_at))
+        .with_repository(move |this, repo| {
+            let gone = settle::make_way(this, repo, goal)?;
+            settle::discard_in_the_way(this, &gone, looked_at)?;
+            submodules::forget(this)?;
+            set_aside_changing(this, repo, goal, looked_at)
+        })
         .await?;
     crash_point("reset-begun");
     let git = workspace.repo().git();
@@ -89,29 +95,32 @@ async fn finish_reset(
 /// in its way.
 fn clear_the_way(
     workspace: &Workspace,
-    goal: &CommitId,
+    target: &CommitId,
     (reason, clean): (SalvageReason, bool),
     looked_at: Moment,
     by: &str,
 ) -> Result<Option<Salvage>, Error> {
     let repo = workspace.worktree().open()?;
-    let goal = object_id(goal)?;
+    let goal = object_id(target)?;
     // Files that are as the old or the new tree has them are a cut-off move's own.
     if reason == SalvageReason::CutOff
         && standing::standing(workspace, &repo, None)?.ahead == 0
         && git::head(&repo)?.operation.is_none()
-        && git::is_between(&repo, goal)?
+        && git::is_between(&repo, goal, &SubmodulesLook::of(workspace)?.untouched())?
     {
         return Ok(None);
     }
-    let untracked = git::untracked_entries(&repo)?;
-    let belongings = work::belongings(workspace, &repo, Look::Whole)?;
+    let untracked = submodules::untracked_entries(workspace, &repo)?;
+    let mut belongings = work::belongings(workspace, &repo, Look::Whole)?;
+    let stragglers = settle::stragglers(workspace, target)?;
+    work::add_submodules(&mut belongings, workspace, stragglers);
     let mut in_the_way = in_the_way(&repo, goal, &belongings)?;
     let output_in_the_way = in_the_way::output_in_the_way(workspace, &repo, goal, &belongings)?;
     let needs_output = !output_in_the_way.is_empty();
     in_the_way.extend(output_in_the_way);
     let is_at_stake = !work::tracked_work(workspace, &repo, belongings.is_changed)?.is_empty()
         || !in_the_way.is_empty()
+        || !belongings.submodules.is_empty()
         || (clean && belongings.would_be_missed());
     let scope = match clean || needs_output {
         true => SalvageScope::All,
@@ -119,6 +128,8 @@ fn clear_the_way(
     };
     let save = || salvage::save(workspace, &repo, &belongings, scope, reason, by);
     let saved = is_at_stake.then(save).transpose()?;
+    settle::discard_with_work(workspace, &belongings, looked_at)?;
+    discard_from_places(workspace, &repo, &belongings, looked_at)?;
     if clean {
         sweep(workspace, &repo, &untracked, looked_at)?;
         return Ok(saved);
@@ -127,6 +138,23 @@ fn clear_the_way(
         discard(workspace, &path, looked_at)?;
     }
     Ok(saved)
+}
+
+/// Takes away what stands where submodules are to be. All of that is saved.
+fn discard_from_places(
+    workspace: &Workspace,
+    repo: &Repository,
+    belongings: &Belongings,
+    looked_at: Moment,
+) -> Result<(), Error> {
+    let worked = belongings.submodules.iter().map(|worked| &worked.path);
+    set_aside(workspace, worked, looked_at)?;
+    let mut replaced = git::submodules(repo)?;
+    replaced.retain(|path| {
+        let found = workspace.path().join(path).symlink_metadata();
+        found.is_ok_and(|meta| !meta.is_dir())
+    });
+    set_aside(workspace, &replaced, looked_at)
 }
 
 /// Takes everything away that is not tracked, for a pristine build.
@@ -140,7 +168,7 @@ pub(super) async fn clean(
         .blocking(move |this| {
             let looked_at = Moment::now();
             let repo = this.worktree().open()?;
-            let untracked = git::untracked_entries(&repo)?;
+            let untracked = submodules::untracked_entries(this, &repo)?;
             let belongings = work::belongings(this, &repo, Look::Whole)?;
             let (scope, reason) = (SalvageScope::All, SalvageReason::Clean);
             let save = || salvage::save(this, &repo, &belongings, scope, reason, &who);

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use super::error::conflict;
 use super::salvage::{SalvageScope, find, no_salvage, tell, tell_news};
-use super::{Error, Reporter, Workspace};
-use crate::{built_from, create, guard, reset, salvage, standing};
+use super::{Error, Report, Reporter, Workspace};
+use crate::settle::Stragglers;
+use crate::{built_from, create, guard, reset, salvage, settle, standing, submodules};
 use branchyard_git::{self as git, Saved, SavedStash, contents};
-use branchyard_model::{CommitId, Problem, SalvageId, SalvageReason};
+use branchyard_model::{CommitId, Problem, SalvageId, SalvageReason, Warning};
 use branchyard_runtime::disk::Moment;
 use branchyard_runtime::yard_events::SalvageChange;
 
@@ -43,7 +44,16 @@ pub async fn restore(
             let (looked_at, tip) = (Moment::now(), standing::local_tip(&this).await?);
             let made_at = match this.exists() {
                 true => None,
-                false => make_for(&this, &saved, &report).await?,
+                false => {
+                    let made_at = make_for(&this, &saved, &report).await?;
+                    fill_submodules(&this, &report).await;
+                    made_at
+                }
+            };
+            // What was filled just now is nobody's.
+            let looked_at = match made_at {
+                Some(_) => Moment::now(),
+                None => looked_at,
             };
             if made_at.is_none() {
                 // A branch that is here without its workspace may have commits of its own.
@@ -63,10 +73,20 @@ pub async fn restore(
             })
             .await?;
             restore_stashes(&this, &stashes).await?;
+            this.blocking(submodules::forget).await?;
+            fill_submodules(&this, &report).await;
             tell_news(this.repo(), &salvage, SalvageChange::Restored);
             this.note(|_| {})
         })
         .await
+}
+
+/// What comes back does not depend on it.
+async fn fill_submodules(workspace: &Arc<Workspace>, report: &Reporter) {
+    if let Err(error) = settle::settle(workspace, Stragglers::Told, report).await {
+        let detail = format!("some submodules are not there: {error}");
+        report(Report::Warning(Warning::new("submodules_empty", detail)));
+    }
 }
 
 /// Whether the yard or the remote, as last seen, has a branch of this name.
@@ -104,6 +124,7 @@ async fn clear_for(
                 for path in paths.chain(output.map(|output| &output.item.path)) {
                     reset::discard(this, path, looked_at)?;
                 }
+                settle::discard_with_work(this, &belongings, looked_at)?;
                 contents::forget_operation(this.worktree())?;
                 Ok(Some(saved))
             })

@@ -69,13 +69,27 @@ pub(super) fn salvage(
         files: paths(&belongings.files),
         empty: belongings.empty.clone(),
         repositories: paths(&belongings.repositories),
+        submodules: git::other_submodules(workspace.worktree())?,
         stashes: work::stashes(workspace, &repo),
     };
+    for submodule in &belongings.submodules {
+        // One that is in another is saved with that.
+        let mut saved = contents.repositories.iter();
+        let is_there = workspace.path().join(&submodule.path).is_dir();
+        if is_there && !saved.any(|outer| submodule.path.starts_with(outer)) {
+            contents.repositories.push(submodule.path.clone());
+        }
+        contents.submodules.extend(submodule.registration.clone());
+    }
     if scope == SalvageScope::All {
         for output in belongings.output.iter().filter(|output| !output.ignored) {
             files_of(workspace, &output.item, &mut contents)?;
         }
     }
+    let archived = contents.repositories.clone();
+    contents
+        .files
+        .retain(|path| !archived.iter().any(|outer| path.starts_with(outer)));
     // What the operator supplied is not written anywhere else, changed or not.
     let included = IncludedFiles::of(workspace)?;
     let not_saved: Vec<_> = contents

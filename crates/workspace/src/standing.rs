@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::error::conflict;
 use super::{Error, Workspace};
+use crate::submodules;
 use branchyard_git::{self as git, Head, Repository, Seen};
 use branchyard_model::{About, CommitId, Problem};
 use branchyard_process::Captured;
@@ -15,7 +16,7 @@ pub async fn about(workspace: &Arc<Workspace>) -> Result<About, Error> {
     workspace
         .looking(|this| {
             let repo = this.worktree().open()?;
-            let dirty = git::tracked_changes(&repo)?;
+            let dirty = submodules::tracked_changes(this, &repo)?;
             standing(this, &repo, Some(dirty))
         })
         .await

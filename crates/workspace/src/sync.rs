@@ -10,11 +10,14 @@ use super::error::{branch_moves, conflict, incomplete, locked};
 use super::reset::ROUNDS;
 use super::{Error, Report, Reporter, Workspace};
 use crate::repos::remote;
+use crate::settle::Stragglers;
+use crate::submodules::is_half_moved;
 use crate::{
-    FilesGuard, create, decide, fits, follow, guard, prepare, recover, reset, standing, warm,
+    FilesGuard, create, decide, fits, follow, guard, prepare, recover, reset, settle, standing,
+    submodules, warm,
 };
 use branchyard_git as git;
-use branchyard_model::{About, Phase, SalvageReason, SyncMode, Warning};
+use branchyard_model::{About, CommitId, Phase, SalvageReason, SyncMode, Warning};
 use branchyard_process::Presence;
 use branchyard_runtime::disk::Moment;
 
@@ -85,18 +88,52 @@ async fn prepare_once(
     };
     report(Report::Phase(Phase::Sync, None));
     let remote = learn_remote(workspace, options, report).await?;
-    match decide::plan(workspace, &options.sync, &remote, options.stale).await? {
-        Plan::Stay(about, warning) if !options.clean => {
+    let plan = decide::plan(workspace, &options.sync, &remote, options.stale).await?;
+    let stays = matches!(plan, Plan::Stay(..));
+    let goal = match plan {
+        Plan::Stay(about, warning)
+            if !options.clean && settle::is_settled(workspace, &about.commit) =>
+        {
             report_warning(report, warning);
-            Ok((about, files_guard))
+            return Ok((about, files_guard));
         }
-        _ => {
-            drop(files_guard);
-            let (this, options, report) = (workspace.clone(), options.clone(), report.clone());
-            workspace
-                .uninterrupted(async move { rearrange(&this, &options, &remote, &report).await })
-                .await
+        Plan::Stay(about, _) => Some(about.commit),
+        Plan::Move { to, .. } | Plan::Reset(to, _) => Some(to),
+        Plan::Unpark => None,
+    };
+    drop(files_guard);
+    let settles = bring_submodules(workspace, (goal, stays), options.stale, report).await?;
+    let (this, options, report) = (workspace.clone(), options.clone(), report.clone());
+    workspace
+        .uninterrupted(async move { rearrange(&this, &options, (&remote, settles), &report).await })
+        .await
+}
+
+/// Fetches what submodules lack at this commit, before anybody has to wait for it. Returns whether they can follow.
+async fn bring_submodules(
+    workspace: &Arc<Workspace>,
+    (goal, stays): (Option<CommitId>, bool),
+    stale: bool,
+    report: &Reporter,
+) -> Result<bool, Error> {
+    let Some(goal) = goal.filter(|goal| !settle::is_settled(workspace, goal)) else {
+        return Ok(true);
+    };
+    let repo = workspace.repo();
+    match repo.submodules().bring(repo.store(), &goal).await {
+        Ok(_) => Ok(true),
+        Err(error) if stale && error.is_remote() && !is_half_moved(workspace)? => {
+            let detail = format!("going on with the submodules that are here: {error}");
+            report(Report::Warning(Warning::new("stale", detail)));
+            Ok(false)
         }
+        // The commit was made here, in the submodule and in the workspace.
+        Err(error) if stays && error.problem().code == "submodule_commit_missing" => {
+            let detail = format!("submodules do not follow: {error}");
+            report(Report::Warning(Warning::new("left_alone", detail)));
+            Ok(false)
+        }
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -119,7 +156,12 @@ async fn prepare_offline(workspace: &Arc<Workspace>, report: &Reporter) -> Resul
         .blocking(|this| {
             let repo = this.worktree().open()?;
             standing::check_head(this, &repo, &git::head(&repo)?)?;
-            let dirty = git::tracked_changes(&repo)?;
+            let dirty = submodules::tracked_changes(this, &repo)?;
+            if is_half_moved(this)? {
+                let why = "submodules were cut off as they followed it";
+                let head = git::head(&repo)?.commit;
+                return Err(incomplete(&head.to_string(), why).into());
+            }
             if let Some(target) = decide::cut_off_move(this, &repo, dirty)? {
                 let why = "the last move was cut off, and `sync: none` may not complete it";
                 return Err(incomplete(target.as_str(), why).into());
@@ -169,7 +211,7 @@ async fn learn_remote(
 async fn rearrange(
     workspace: &Arc<Workspace>,
     options: &PrepareOptions,
-    remote: &Remote,
+    (remote, settles): (&Remote, bool),
     report: &Reporter,
 ) -> Result<Prepared, Error> {
     // Some changes are done beside a command, and may last longer than it did.
@@ -212,6 +254,13 @@ async fn rearrange(
     about.stale |= matches!(remote, Remote::Unreachable);
     if options.clean && !cleaned {
         reset::clean(workspace, &options.by, report).await?;
+    }
+    if settles {
+        let stragglers = match options.sync {
+            SyncMode::Commit(_) | SyncMode::Reset => Stragglers::Refused,
+            SyncMode::Auto | SyncMode::None => Stragglers::Told,
+        };
+        settle::settle(workspace, stragglers, report).await?;
     }
     Ok((about, files_guard.downgrade()))
 }

@@ -12,7 +12,7 @@ use super::build_output::BuildOutputNotes;
 use super::record::BuiltFrom;
 use super::record::Record;
 use super::{Error, Workspace};
-use crate::{built_from, warm};
+use crate::{built_from, settle, submodules, warm};
 use branchyard_git::{self as git, UntrackedEntry, UntrackedKind};
 use branchyard_model::CommitId;
 
@@ -42,7 +42,10 @@ fn look_for_taint(workspace: &Workspace, expected: &CommitId) -> Result<Option<S
     if let Some(operation) = head.operation {
         return Ok(Some(format!("a {operation} is under way")));
     }
-    let looked = git::scan(&repo)?;
+    if !settle::is_settled(workspace, expected) {
+        return Ok(Some("submodules are not as the commit has them".to_owned()));
+    }
+    let looked = submodules::scan(workspace, &repo)?;
     if looked.changed {
         return Ok(Some(
             "tracked files or the index differ from the commit".to_owned(),

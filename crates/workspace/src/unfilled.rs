@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::files::regular;
+use crate::submodules::{self, left_empty};
 use crate::{Error, Workspace};
 use branchyard_git::IndexFile;
 use branchyard_model::Warning;
@@ -23,6 +24,8 @@ const POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 const POINTER_SIZES: std::ops::RangeInclusive<u32> = 100..=1024;
 /// No real file of attributes is longer.
 const ATTRIBUTES_SIZE: u64 = 1 << 20;
+/// A sync would fill it.
+const NOT_YET: &str = "it was not filled yet";
 /// So many paths are named; the others are counted.
 const NAMED: usize = 5;
 /// So many small files are looked into.
@@ -59,14 +62,16 @@ fn search(workspace: &Workspace, index: &Path) -> Result<Vec<Warning>, Error> {
     let Some(index) = IndexFile::read_any(index).map_err(Error::io("read the index"))? else {
         return Ok(Vec::new());
     };
+    let is_wanted = workspace.repo().submodules().are_wanted();
     let (mut modules, mut small, mut has_lfs) = (Vec::new(), Vec::new(), false);
     for entry in index.entries() {
         let bytes = index.path(entry);
         let path = || PathBuf::from(OsStr::from_bytes(bytes));
         if entry.mode() == SUBMODULE {
             let link = workspace.path().join(path()).join(".git");
-            if link.symlink_metadata().is_err() {
-                modules.push(path());
+            if is_wanted && link.symlink_metadata().is_err() {
+                let why = left_empty(workspace, &path());
+                modules.push((path(), why.unwrap_or_else(|| NOT_YET.to_owned())));
             }
         } else if bytes.rsplit(|byte| *byte == b'/').next() == Some(ATTRIBUTES) {
             has_lfs = has_lfs || keeps_lfs(workspace, &path());
@@ -82,10 +87,7 @@ fn search(workspace: &Workspace, index: &Path) -> Result<Vec<Warning>, Error> {
     }
     let mut warnings = Vec::new();
     if !modules.is_empty() {
-        let message = format!(
-            "workspaces do not have the files of submodules yet, these directories are empty: {}",
-            named(&modules)
-        );
+        let message = format!("submodules are left empty: {}", submodules::named(&modules));
         warnings.push(Warning::new("submodules_empty", message));
     }
     if !pointers.is_empty() {

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use sha2::{Digest, Sha256};
 
 use super::{Error, Workspace};
-use branchyard_git::{self as git, UntrackedEntry, UntrackedKind};
+use crate::submodules;
+use branchyard_git::{self as git, Submodule, UntrackedEntry, UntrackedKind};
 use branchyard_model::CommitId;
 
 /// A digest of everything that lies beside the tracked files, ignored or not. Equal ones mean that no
@@ -24,11 +25,18 @@ pub async fn untracked_digest(
             let repo = this.worktree().open()?;
             let head = git::head(&repo)?;
             let is_tree = head.tree.to_string() == tree.as_str() && head.operation.is_none();
-            let looked = git::scan(&repo)?;
+            let looked = submodules::scan(this, &repo)?;
             if !is_tree || looked.changed {
                 return Ok(None);
             }
             let mut digest = Sha256::new();
+            for submodule in Submodule::all(this.worktree())? {
+                // A commit has its files only where it is filled.
+                let commit = submodule.commit().filter(|_| submodule.is_linked());
+                let commit = commit.map(|commit| commit.to_string());
+                digest.update(submodule.path().as_os_str().as_bytes());
+                digest.update(commit.unwrap_or_default());
+            }
             for item in looked.untracked {
                 note(&mut digest, this.path(), &item)?;
             }

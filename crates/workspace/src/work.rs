@@ -9,9 +9,10 @@ use jiff::Timestamp;
 use super::build_output::{self, BuildOutputNotes};
 use super::{Error, Pin, Workspace};
 use crate::included::IncludedFiles;
+use crate::submodules::SubmodulesLook;
 use crate::{built_from, pin, standing};
 use branchyard_git::{
-    self as git, IgnoreRules, Repository, ScanResult, UntrackedEntry, UntrackedKind,
+    self as git, IgnoreRules, Repository, ScanResult, Submodule, UntrackedEntry, UntrackedKind,
 };
 use branchyard_model::CommitId;
 
@@ -25,6 +26,8 @@ pub(super) struct Belongings {
     pub(super) files: Vec<WorkEntry>,
     /// Repositories of their own.
     pub(super) repositories: Vec<WorkEntry>,
+    /// Submodules that somebody worked in, and what of it is not among their untracked files.
+    pub(super) submodules: Vec<WorkedSubmodule>,
     /// Directories without a file in them.
     pub(super) empty: Vec<PathBuf>,
     pub(super) output: Vec<OutputEntry>,
@@ -32,6 +35,15 @@ pub(super) struct Belongings {
     pub(super) untracked: usize,
     /// The same look found tracked files or the index to differ from HEAD.
     pub(super) is_changed: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct WorkedSubmodule {
+    pub(super) path: PathBuf,
+    /// Git's own files of it, by its name among the registrations; none of what stands in the place of one.
+    pub(super) registration: Option<PathBuf>,
+    /// None of one that is only in another.
+    why: Option<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -119,7 +131,7 @@ fn settle_output(workspace: &Workspace) -> Result<(), Error> {
 /// Whether there is nothing beside the tracked files but build output. Blocks.
 pub fn has_only_output(workspace: &Workspace) -> Result<bool, Error> {
     let found = belongings(workspace, &workspace.worktree().open()?, Look::UntilFound)?;
-    Ok(found.files.is_empty() && found.repositories.is_empty())
+    Ok(found.files.is_empty() && found.repositories.is_empty() && found.submodules.is_empty())
 }
 
 /// Looks at all files, and tells what lies beside the tracked ones apart.
@@ -128,26 +140,43 @@ pub(super) fn belongings(
     repo: &Repository,
     look: Look,
 ) -> Result<Belongings, Error> {
-    told_apart(workspace, repo, look, git::scan(repo)?)
+    let submodules = SubmodulesLook::of(workspace)?;
+    let looked = git::scan_beside(repo, &submodules.untouched())?;
+    told_apart(workspace, repo, look, (looked, &submodules))
 }
 
 pub(super) fn told_apart(
     this: &Workspace,
     repo: &Repository,
     look: Look,
-    looked: ScanResult,
+    (looked, submodules): (ScanResult, &SubmodulesLook),
 ) -> Result<Belongings, Error> {
     let mut sorting = Sorting {
         workspace: this,
         rules: IgnoreRules::of(repo)?,
+        submodules,
         made: BuildOutputNotes::load(this.worktree().admin()),
         // Where they are not known, they count as work.
         included: IncludedFiles::of(this).unwrap_or_default(),
         look,
         found: Belongings::default(),
     };
+    for looked in submodules.iter() {
+        let path = looked.submodule().path();
+        let cut_off = || "its last move was cut off".to_owned();
+        let why = looked.work().map(str::to_owned);
+        let why = why.or_else(|| looked.is_cut_off().then(cut_off));
+        let mut outer = sorting.found.submodules.iter();
+        if why.is_some() || outer.any(|outer| path.starts_with(&outer.path)) {
+            sorting.found.submodules.push(WorkedSubmodule {
+                path: path.to_owned(),
+                registration: Some(looked.submodule().registration().to_owned()),
+                why,
+            });
+        }
+    }
     sorting.found.is_changed = looked.changed;
-    for item in looked.untracked {
+    for item in submodules.expand(looked.untracked) {
         sorting.entry(item)?;
     }
     Ok(sorting.found)
@@ -160,9 +189,14 @@ pub(super) fn pins(
     belongings: &Belongings,
 ) -> Result<Vec<String>, Error> {
     let mut pins = tracked_work(workspace, repo, belongings.is_changed)?;
-    if workspace.worktree().admin().join("modules").is_dir() {
+    if !git::other_submodules(workspace.worktree())?.is_empty() {
         pins.push("submodules, whose repositories would go with it".to_owned());
     }
+    let worked = belongings.submodules.iter();
+    pins.extend(worked.filter_map(|worked| {
+        let (path, why) = (worked.path.display(), worked.why.as_ref()?);
+        Some(format!("the submodule {path}: {why}"))
+    }));
     let stashes = stashes(workspace, repo).len();
     if stashes > 0 {
         pins.push(format!("{stashes} stash(es) of this branch"));
@@ -236,6 +270,7 @@ pub(super) fn stashes(workspace: &Workspace, repo: &Repository) -> Vec<git::Stas
 struct Sorting<'a> {
     workspace: &'a Workspace,
     rules: IgnoreRules,
+    submodules: &'a SubmodulesLook,
     made: BuildOutputNotes,
     included: IncludedFiles,
     look: Look,
@@ -245,7 +280,7 @@ struct Sorting<'a> {
 impl Sorting<'_> {
     /// One untracked or ignored entry, whole.
     fn entry(&mut self, item: UntrackedEntry) -> Result<(), Error> {
-        let ignored = self.rules.is_ignored(&item.path);
+        let ignored = self.is_ignored(&item.path);
         let mut name = item.path.to_string_lossy().into_owned();
         if item.kind != UntrackedKind::File {
             name.push('/');
@@ -272,14 +307,14 @@ impl Sorting<'_> {
         // What a run put beside the operator's files is told apart from them.
         let is_mixed = !is_whole && self.included.reach_into(&item.path);
         if is_made && !is_mixed && (is_whole || !self.has_work_in(&item)?) {
-            let ignored = ignored || self.rules.is_ignored(&item.path);
+            let ignored = ignored || self.is_ignored(&item.path);
             self.found.output.push(OutputEntry { item, ignored });
             return Ok(false);
         }
         let found = WorkEntry {
             path: item.path.clone(),
             entry: entry.to_owned(),
-            ignored: ignored || self.rules.is_ignored(&item.path),
+            ignored: ignored || self.is_ignored(&item.path),
         };
         match item.kind {
             UntrackedKind::File => self.found.files.push(found),
@@ -287,6 +322,14 @@ impl Sorting<'_> {
             UntrackedKind::Directory => return self.descend(&item.path, entry, found.ignored),
         }
         Ok(true)
+    }
+
+    /// By the rules of the innermost repository that it is in.
+    fn is_ignored(&self, path: &Path) -> bool {
+        match self.submodules.around(path) {
+            Some(submodule) => submodule.ignores(path),
+            None => self.rules.is_ignored(path),
+        }
     }
 
     /// Whether somebody put something into a directory that a command made. A repository is looked into
@@ -345,7 +388,7 @@ fn examples(found: &[WorkEntry], which: impl Fn(&WorkEntry) -> bool) -> String {
 }
 
 impl Belongings {
-    /// Whether somebody could miss something of it.
+    /// Whether somebody could miss something of what is not tracked.
     pub(super) fn would_be_missed(&self) -> bool {
         !self.files.is_empty() || !self.repositories.is_empty() || self.shown_output().is_some()
     }
@@ -354,5 +397,26 @@ impl Belongings {
     pub(super) fn shown_output(&self) -> Option<String> {
         let shown = self.output.iter().filter(|output| !output.ignored).count();
         (shown > 0).then(|| format!("build output that git does not ignore ({shown})"))
+    }
+}
+
+/// Counts what is at the places of these submodules as work, for which there is a reason.
+pub(super) fn add_submodules(
+    belongings: &mut Belongings,
+    workspace: &Workspace,
+    stay: Vec<(PathBuf, String)>,
+) {
+    for (path, why) in stay {
+        let mut known = belongings.submodules.iter();
+        if known.any(|known| path.starts_with(&known.path)) {
+            continue;
+        }
+        let filled = Submodule::new(workspace.worktree(), &path, "");
+        let is_filled = filled.worktree().admin().exists();
+        belongings.submodules.push(WorkedSubmodule {
+            registration: is_filled.then(|| filled.registration().to_owned()),
+            path,
+            why: Some(why),
+        });
     }
 }

@@ -56,6 +56,8 @@ async fn no_kind_of_work_is_lost_to_a_verb() {
                     // A deletion is the one change that a checkout undoes without a salvage.
                     None if verb == "checkout" && done["count"] != 0 => {
                         git(&workspace, &["rm", "-q", "-f", "other.txt"]);
+                        // Where a kind of work has another submodule.
+                        git(&workspace, &["checkout", "-q", "HEAD", "--", ".gitmodules"]);
                         if *what == "a deleted file" {
                             make(&yard, &workspace, branch);
                         }

@@ -2,6 +2,7 @@
 //! When it goes, nothing of it may be left.
 
 mod agent;
+pub mod beside;
 mod binary;
 pub mod chance;
 pub mod failing;

@@ -6,11 +6,21 @@ use std::path::Path;
 
 use rustix::fs::{CWD, FileType, Mode, XattrFlags, getxattr, mknodat, setxattr};
 
+use super::beside::{Beside, add, work};
 use super::{Yard, git, try_git};
 
 /// An upstream with what the kinds of work need: each branch of `branches` at its own commit, `other`
 /// ahead of all, and `clash`, which changes the same line.
 pub fn upstream(yard: &Yard, branches: &[String]) {
+    Beside::new(yard, "inner");
+    let lib = Beside::new(yard, "lib");
+    add(&lib.work, "../inner.git", "inner");
+    lib.record();
+    yard.origin.at("main");
+    add(&work(yard), "../lib.git", "lib");
+    yard.origin.commit("a submodule");
+    yard.origin.push("main");
+    yard.origin.git(&["branch", "-f", "main", "HEAD"]);
     yard.origin.branch("clash");
     yard.origin.branch("base");
     for branch in branches {
@@ -170,6 +180,69 @@ pub const WORK: &[Work] = &[
         "repositories of their own",
     ),
     (
+        "an edit in a filled submodule",
+        |_, w, _| write(w, "lib/file", "mine\n"),
+        "the submodule lib: changes to tracked files",
+    ),
+    (
+        "an edit in a submodule of a submodule",
+        |_, w, _| write(w, "lib/inner/file", "mine\n"),
+        "the submodule lib/inner: changes to tracked files",
+    ),
+    (
+        "what is only staged in a submodule",
+        |_, w, _| {
+            write(w, "lib/file", "mine\n");
+            git(&w.join("lib"), &["add", "file"]);
+            write(w, "lib/file", "lib");
+        },
+        "the submodule lib: changes to tracked files",
+    ),
+    (
+        "an untracked file in a submodule",
+        |_, w, _| write(w, "lib/notes/mine.txt", "mine\n"),
+        "lib/notes",
+    ),
+    (
+        "a detached commit in a submodule",
+        |_, w, _| commit_in(&w.join("lib"), "mine"),
+        "the submodule lib: another commit",
+    ),
+    (
+        "a commit that was left in a submodule",
+        |_, w, _| and_back(w, |lib| commit_in(lib, "mine")),
+        "the submodule lib: commits",
+    ),
+    (
+        "a branch in a submodule",
+        |_, w, _| {
+            and_back(w, |lib| {
+                git(lib, &["switch", "-q", "-c", "mine"]);
+                commit_in(lib, "mine");
+            });
+        },
+        "the submodule lib: commits",
+    ),
+    (
+        "a stash in a submodule",
+        |_, w, _| {
+            write(w, "lib/file", "mine\n");
+            git(&w.join("lib"), &["stash", "-q"]);
+        },
+        "the submodule lib: commits",
+    ),
+    (
+        "a merge under way in a submodule of a submodule",
+        |_, w, _| {
+            let inner = w.join("lib/inner");
+            git(&inner, &["switch", "-q", "-c", "mine"]);
+            commit_in(&inner, "mine");
+            git(&inner, &["checkout", "-q", "--detach", "HEAD~1"]);
+            git(&inner, &["merge", "-q", "--no-ff", "--no-commit", "mine"]);
+        },
+        "the submodule lib/inner",
+    ),
+    (
         "a name that is not text",
         |_, w, _| {
             let name = std::ffi::OsStr::from_bytes(b"precious\xff");
@@ -322,6 +395,14 @@ pub const WORK: &[Work] = &[
     ),
 ];
 
+/// Has the submodule at another commit than the one that is recorded, and then at that again.
+fn and_back(workspace: &Path, does: impl Fn(&Path)) {
+    let lib = workspace.join("lib");
+    let recorded = git(&lib, &["rev-parse", "HEAD"]);
+    does(&lib);
+    git(&lib, &["checkout", "-q", "--detach", &recorded]);
+}
+
 /// Adds a submodule, commits and pushes it: all of the branch is on the remote.
 fn add_submodule(yard: &Yard, workspace: &Path, branch: &str) {
     let allow = "protocol.file.allow=always";
@@ -361,6 +442,22 @@ pub fn snapshot(yard: &Yard, branch: &str) -> Vec<String> {
     seen.push(show(&["rev-parse", &format!("refs/heads/{branch}")]));
     seen.push(show(&["rev-parse", "--symbolic-full-name", "HEAD"]));
     seen.push(show(&["stash", "list"]));
+    for submodule in ["lib", "lib/inner"].map(|path| workspace.join(path)) {
+        if !submodule.join(".git").exists() {
+            continue;
+        }
+        for args in [
+            &["rev-parse", "HEAD"][..],
+            &["for-each-ref"],
+            &["stash", "list"],
+            &["ls-files", "--stage", "-v"],
+            &["status", "--porcelain=v2", "--ignored"],
+            &["reflog"],
+        ] {
+            let shown = try_git(&submodule, args).stdout;
+            seen.push(String::from_utf8_lossy(&shown).into_owned());
+        }
+    }
     let dir = workspace.file_name().unwrap();
     let admin = yard.store().join("worktrees").join(dir);
     for name in [

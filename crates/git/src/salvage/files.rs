@@ -144,12 +144,11 @@ impl<'a> Blobs<'a> {
         })
     }
 
-    /// The paths in the index, submodules aside.
+    /// The paths in the index; where a submodule belongs there may be a file.
     pub(super) fn tracked(&self) -> Vec<PathBuf> {
         let mut paths: Vec<_> = self
             .index
             .iter()
-            .filter(|entry| entry.mode != SUBMODULE)
             .map(|entry| PathBuf::from(OsStr::from_bytes(&entry.path)))
             .collect();
         paths.dedup();

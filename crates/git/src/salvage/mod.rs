@@ -40,6 +40,7 @@ use branchyard_model::{CommitId, Salvage, SalvageId};
 pub use archive::settle_archives;
 use attributes::Attribute;
 pub use listing::{forget_salvage, salvaged_file, salvaged_files, salvages};
+pub(super) use named::ids_in;
 pub use named::left_behind;
 pub use restore::put_back;
 pub use save::{Contents, save};

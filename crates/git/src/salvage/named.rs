@@ -28,7 +28,7 @@ const MAKING: [&[u8]; 12] = [
 ];
 
 /// Every object id in a file, such as a HEAD, a log or a list of picks.
-pub(super) fn ids_in(bytes: &[u8]) -> impl Iterator<Item = Oid> {
+pub(crate) fn ids_in(bytes: &[u8]) -> impl Iterator<Item = Oid> {
     bytes
         .split(|byte| !byte.is_ascii_hexdigit())
         .filter(|word| word.len() == 40)

@@ -16,8 +16,10 @@ use super::attributes::Attribute;
 use super::files::{Entry, LINK, SUBMODULE, entries_of};
 use super::{ExactPath, Saved, archive};
 use crate::file_comparer::hash_plain;
+use crate::fixed_file::write_whole;
 use crate::refs::{move_ref, set_head};
-use crate::worktree::write_whole;
+use crate::submodule::Submodule;
+use crate::submodule::record::SUBMODULES;
 use crate::{Error, ObjectId, Repository, Worktree, read_ref};
 use branchyard_config::crash_point;
 use branchyard_model::{ErrorKind, Problem};
@@ -80,12 +82,32 @@ pub fn put_back(
     crash_point("restore-head");
     let archive = archive::path(archives, manifest.salvage.id);
     if archive.exists() {
-        for path in manifest.archived.iter().map(ExactPath::path) {
+        let archived: Vec<_> = manifest.archived.iter().map(ExactPath::path).collect();
+        let is_archived = |submodule: &Submodule| {
+            let mut archived = archived.iter();
+            archived.any(|path| submodule.path().starts_with(path))
+        };
+        // Another repository may come in the place of a submodule that is there now.
+        for submodule in Submodule::all(worktree)?
+            .iter()
+            .filter(|it| is_archived(it))
+        {
+            let gone = discard(submodule.worktree().admin());
+            gone.map_err(Error::io("make room for a submodule"))?;
+        }
+        for path in &archived {
             place
-                .clear(&path)
+                .clear(path)
                 .map_err(Error::io(format!("make room for {}", path.display())))?;
         }
-        unpack(&archive, worktree).map_err(Error::io("unpack the archive of a salvage"))?;
+        unpack(&archive, worktree, discard)
+            .map_err(Error::io("unpack the archive of a salvage"))?;
+        for submodule in Submodule::all(worktree)?
+            .iter()
+            .filter(|it| is_archived(it))
+        {
+            submodule.mend_link()?;
+        }
     }
     for (path, kept) in &manifest.attributes {
         place.put_attributes(&path.path(), kept);
@@ -344,7 +366,11 @@ fn put_admin(
     Ok(())
 }
 
-fn unpack(archive: &Path, worktree: &Worktree) -> io::Result<()> {
+fn unpack(
+    archive: &Path,
+    worktree: &Worktree,
+    discard: &dyn Fn(&Path) -> io::Result<()>,
+) -> io::Result<()> {
     let mut archive = tar::Archive::new(File::open(archive)?);
     archive.set_preserve_permissions(true);
     archive.set_overwrite(true);
@@ -365,6 +391,11 @@ fn unpack(archive: &Path, worktree: &Worktree) -> io::Result<()> {
             fs::create_dir_all(dir)?;
         }
         if entry.header().entry_type().is_dir() {
+            // Of a submodule that is there, nothing may be left in what comes back.
+            let registrations = worktree.admin().join(SUBMODULES);
+            if target.parent() == Some(&registrations) && target.exists() {
+                discard(&target)?;
+            }
             fs::create_dir_all(&target)?;
             dirs.push((target, entry.header().mode()?));
         } else {

@@ -16,6 +16,7 @@ use super::proof::prove;
 use super::{ExactPath, MANIFEST, Manifest, SavedStash, VERSION, name};
 use crate::refs::parked_oid;
 use crate::status::head_if_born;
+use crate::submodule::record::SUBMODULES;
 use crate::verbs::shown;
 use crate::{Error, Repository, Stash, Worktree, read_ref};
 use branchyard_config::crash_point;
@@ -29,12 +30,13 @@ pub struct Contents {
     pub empty: Vec<PathBuf>,
     /// Repositories within, each whole.
     pub repositories: Vec<PathBuf>,
+    /// Git's own files of those that are submodules, by their names among the registrations.
+    pub submodules: Vec<PathBuf>,
     pub stashes: Vec<Stash>,
 }
 
 /// Git's files that are about the place and not about the work in it, or are ours.
 const NOT_WORK: [&str; 5] = ["index", "commondir", "gitdir", "config.worktree", "locked"];
-const SUBMODULES: &str = "modules";
 
 /// Saves all work of the workspace. Archives are kept in `archives`.
 pub fn save(
@@ -70,6 +72,9 @@ pub fn save(
         archive.add("worktree", worktree.path(), path)?;
         manifest.archived.push(exact(path));
     }
+    for name in &contents.submodules {
+        archive.add("admin", worktree.admin(), &Path::new(SUBMODULES).join(name))?;
+    }
     keep_files(&mut drawer, worktree, contents, &mut archive, &mut manifest)?;
     let left_out = archive.left_out().map(shown);
     manifest.salvage.not_saved.extend(left_out);
@@ -78,7 +83,7 @@ pub fn save(
     named.extend(manifest.tip.iter().filter_map(oid));
     named.extend(parked_oid(&repo, worktree.branch())?);
     named.extend(contents.stashes.iter().map(|stash| stash.commit.git2()));
-    keep_admin(&mut drawer, worktree.admin(), &mut archive, &mut named)?;
+    keep_admin(&mut drawer, worktree.admin(), &mut named)?;
     prove(&repo, &named)?;
     archive.finish()?;
     crash_point("salvage-archived");
@@ -188,12 +193,7 @@ fn keep_index(drawer: &mut Drawer<'_>, admin: &Path) -> Result<(), Error> {
 }
 
 /// Git's own files about the workspace; `named` gains the commits that they name.
-fn keep_admin(
-    drawer: &mut Drawer<'_>,
-    admin: &Path,
-    archive: &mut Archive,
-    named: &mut Vec<Oid>,
-) -> Result<(), Error> {
+fn keep_admin(drawer: &mut Drawer<'_>, admin: &Path, named: &mut Vec<Oid>) -> Result<(), Error> {
     let mut logged = Vec::new();
     let mut pending = vec![PathBuf::new()];
     while let Some(dir) = pending.pop() {
@@ -204,9 +204,7 @@ fn keep_admin(
             let kind = entry
                 .file_type()
                 .map_err(Error::io("read git's own files"))?;
-            if kind.is_dir() && path == Path::new(SUBMODULES) {
-                archive.add("admin", admin, &path)?;
-            } else if kind.is_dir() {
+            if kind.is_dir() && path != Path::new(SUBMODULES) {
                 pending.push(path);
             } else if kind.is_file() && is_work(&path) {
                 let bytes =

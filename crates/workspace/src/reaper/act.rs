@@ -27,7 +27,7 @@ const REGISTRY_PATIENCE: Duration = Duration::from_secs(1);
 const BUSY: &str = "somebody came to use it";
 
 /// What a store of ours may hold; anything else in it was put there by somebody for something.
-const OF_A_STORE: [&str; 16] = [
+const OF_A_STORE: [&str; 17] = [
     "HEAD",
     "FETCH_HEAD",
     "ORIG_HEAD",
@@ -38,6 +38,7 @@ const OF_A_STORE: [&str; 16] = [
     "packed-refs",
     "shallow",
     "branches",
+    "modules",
     "hooks",
     "info",
     "logs",

@@ -1,5 +1,6 @@
 //! Why a repository cannot be had.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use branchyard_git::{self as git, RemoteFailure};
@@ -18,6 +19,12 @@ pub enum RepoError {
         what: &'static str,
         source: Arc<std::io::Error>,
     },
+    /// Of the remote of a submodule, at this path.
+    #[error("the submodule {}: {error}", path.display())]
+    Submodule {
+        path: PathBuf,
+        error: Arc<RepoError>,
+    },
     #[error("the work that was waited for ended without an answer")]
     Abandoned,
 }
@@ -31,13 +38,18 @@ impl RepoError {
     }
 
     pub fn is_remote(&self) -> bool {
-        matches!(self, Self::Git(error) if error.is_remote())
+        match self {
+            Self::Git(error) => error.is_remote(),
+            Self::Submodule { error, .. } => error.is_remote(),
+            Self::Refused(_) | Self::Io { .. } | Self::Abandoned => false,
+        }
     }
 
     /// In which way the remote failed, if it was the remote.
     pub fn failure(&self) -> Option<RemoteFailure> {
         match self {
             Self::Git(error) => error.failure(),
+            Self::Submodule { error, .. } => error.failure(),
             Self::Refused(_) | Self::Io { .. } | Self::Abandoned => None,
         }
     }
@@ -46,6 +58,11 @@ impl RepoError {
         match self {
             Self::Git(error) => error.problem(),
             Self::Refused(problem) => problem.clone(),
+            Self::Submodule { path, error } => {
+                let mut problem = error.problem();
+                problem.detail = format!("the submodule {}: {}", path.display(), problem.detail);
+                problem
+            }
             Self::Io { what, source } => {
                 Problem::unwritten("repository_failed", &format!("failed to {what}"), source)
             }

@@ -23,5 +23,5 @@ pub use error::RepoError;
 pub use registry::{Registration, Repos};
 pub use repo::{Progress, Repo};
 pub use source::Source;
-pub use submodules::{FoundSubmodules, SubmoduleStores};
+pub use submodules::{FoundSubmodule, FoundSubmodules, SubmoduleStores};
 pub use upkeep::Maintained;

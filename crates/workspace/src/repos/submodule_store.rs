@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::RepoError;
 use super::blocking::blocking;
 use branchyard_config::RepoUrl;
 use branchyard_git::{self as git, Git, Store, object_id};
-use branchyard_model::{CommitId, ErrorKind, Problem, sha256};
+use branchyard_model::{CommitId, ErrorKind, Problem};
 
 /// The objects of all submodules with one URL.
 #[derive(Debug)]
@@ -21,13 +22,13 @@ pub struct SubmoduleStore {
 }
 
 impl SubmoduleStore {
-    /// In one of the directories it is, or is to be; in the other it is made.
-    pub(super) fn new(url: &RepoUrl, git: Git, (dir, staging): (&Path, PathBuf)) -> Self {
-        let name = &sha256(url.as_str().as_bytes())[..32];
+    /// Within the store of the repository it is, or is to be; in the other directory it is made.
+    pub(super) fn new(url: &RepoUrl, git: Git, (outer, staging): (&Path, PathBuf)) -> Self {
+        let path = git::submodule_store(outer, url.as_str());
         Self {
             url: url.clone(),
             git,
-            store: Store::at(dir.join(name), url.as_str().to_owned()),
+            store: Store::at(path, url.as_str().to_owned()),
             staging,
             network: tokio::sync::Mutex::default(),
         }
@@ -37,14 +38,38 @@ impl SubmoduleStore {
         &self.store
     }
 
+    pub(super) fn is_cloned(&self) -> bool {
+        self.store.path().exists()
+    }
+
+    pub fn url(&self) -> &str {
+        self.url.as_str()
+    }
+
+    /// Puts git's own files of it back as we wrote them. Blocks.
+    pub fn guard(&self) -> Result<(), RepoError> {
+        let restored = self.store.guard();
+        let restored = restored.map_err(RepoError::io("check a submodule's store"))?;
+        if !restored.is_empty() {
+            tracing::warn!(url = %self.url, ?restored, "git's own files of a submodule had been changed");
+        }
+        Ok(())
+    }
+
     /// Makes sure that the store has the commit of the submodule at `path`.
-    pub(super) async fn bring(&self, commit: &CommitId, path: &Path) -> Result<(), RepoError> {
+    pub(super) async fn bring(
+        self: &Arc<Self>,
+        commit: &CommitId,
+        path: &Path,
+    ) -> Result<(), RepoError> {
+        if self.is_cloned() && self.has(commit).await? {
+            return Ok(());
+        }
         let _network = self.network.lock().await;
         let brought = self.bring_alone(commit).await;
-        let brought = brought.map_err(|error| {
-            let mut problem = error.problem();
-            problem.detail = format!("the submodule {}: {}", path.display(), problem.detail);
-            problem
+        let brought = brought.map_err(|error| RepoError::Submodule {
+            path: path.to_owned(),
+            error: Arc::new(error),
         })?;
         match brought {
             true => Ok(()),
@@ -63,20 +88,12 @@ impl SubmoduleStore {
     }
 
     /// Whether the commit is there now.
-    async fn bring_alone(&self, commit: &CommitId) -> Result<bool, RepoError> {
-        if !self.store.path().exists() {
-            self.clone().await?;
+    async fn bring_alone(self: &Arc<Self>, commit: &CommitId) -> Result<bool, RepoError> {
+        if !self.is_cloned() {
+            self.fetch_anew().await?;
         }
-        let store = self.store.clone();
-        let guarded = blocking(move || {
-            store
-                .guard()
-                .map_err(RepoError::io("check a submodule's store"))
-        });
-        let restored = guarded.await?;
-        if !restored.is_empty() {
-            tracing::warn!(url = %self.url, ?restored, "git's own files of a submodule had been changed");
-        }
+        let this = self.clone();
+        blocking(move || this.guard()).await?;
         if self.has(commit).await? {
             return Ok(true);
         }
@@ -111,7 +128,7 @@ impl SubmoduleStore {
         .await
     }
 
-    async fn clone(&self) -> Result<(), RepoError> {
+    async fn fetch_anew(&self) -> Result<(), RepoError> {
         let name = self.store.path().file_name().unwrap_or_default();
         let staging = self
             .staging
@@ -132,7 +149,7 @@ impl SubmoduleStore {
         placed
     }
 
-    async fn has(&self, commit: &CommitId) -> Result<bool, RepoError> {
+    pub(super) async fn has(&self, commit: &CommitId) -> Result<bool, RepoError> {
         let (path, commit) = (self.store.path().to_owned(), object_id(commit)?);
         blocking(move || Ok(git::has_commit(&git::open_store(&path)?, commit))).await
     }

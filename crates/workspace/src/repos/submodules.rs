@@ -2,21 +2,25 @@
 //! all worktrees. Where one is cloned from, a branch says: so it is held against rules first.
 
 use std::collections::HashMap;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use lru::LruCache;
 use parking_lot::Mutex;
 
 use super::RepoError;
 use super::source::Source;
 use super::submodule_store::SubmoduleStore;
 use branchyard_config::{Config, RepoUrl, Submodules, UrlPolicy, WebHost};
-use branchyard_git::{self as git, Git, PublicHost, Store};
+use branchyard_git::{self as git, Git, PublicHost, RemoteFailure, Store};
 use branchyard_model::{CommitId, ErrorKind, Problem, RepoName};
 
 /// How deep submodules may be in each other, and how many there may be in all.
 const MAX_DEPTH: usize = 8;
 const MAX_SUBMODULES: usize = 300;
+/// The submodules of so many commits are remembered.
+const MAX_KNOWN: NonZeroUsize = NonZeroUsize::new(256).unwrap();
 
 const HTTPS: u16 = 443;
 
@@ -31,8 +35,11 @@ pub struct SubmoduleStores {
     rule: Submodules,
     /// Without a credential.
     git: Git,
-    dir: PathBuf,
+    /// The store of the repository.
+    outer: PathBuf,
     by_url: Mutex<HashMap<String, Arc<SubmoduleStore>>>,
+    /// By the commit of the repository, where all of them were there.
+    known: Mutex<LruCache<CommitId, Arc<FoundSubmodules>>>,
 }
 
 /// A submodule that is to be filled, and whose commit is in its store.
@@ -51,6 +58,8 @@ pub struct FoundSubmodules {
     pub filled: Vec<FoundSubmodule>,
     /// Those that are left empty, and why.
     pub left_empty: Vec<(PathBuf, String)>,
+    /// A remote refused to be cloned from, and may think better of it.
+    pub is_refused: bool,
 }
 
 impl SubmoduleStores {
@@ -63,7 +72,7 @@ impl SubmoduleStores {
     ) -> Self {
         let home = config.workspaces.join(repo.dir().as_str());
         Self {
-            dir: home.join(".git/modules"),
+            outer: home.join(".git"),
             config,
             repo: repo.clone(),
             url: url.clone(),
@@ -71,6 +80,7 @@ impl SubmoduleStores {
             rule,
             git,
             by_url: Mutex::default(),
+            known: Mutex::new(LruCache::new(MAX_KNOWN)),
         }
     }
 
@@ -79,11 +89,28 @@ impl SubmoduleStores {
         &self,
         store: &Store,
         commit: &CommitId,
-    ) -> Result<FoundSubmodules, RepoError> {
-        let mut found = FoundSubmodules::default();
+    ) -> Result<Arc<FoundSubmodules>, RepoError> {
         if self.rule == Submodules::Off {
+            return Ok(Arc::default());
+        }
+        if let Some(found) = self.known(commit)
+            && !found.is_refused
+            && are_there(&found).await?
+        {
             return Ok(found);
         }
+        let found = Arc::new(self.find(store, commit).await?);
+        self.known.lock().put(commit.clone(), found.clone());
+        Ok(found)
+    }
+
+    /// Those of a commit that was asked for lately.
+    pub fn known(&self, commit: &CommitId) -> Option<Arc<FoundSubmodules>> {
+        self.known.lock().get(commit).cloned()
+    }
+
+    async fn find(&self, store: &Store, commit: &CommitId) -> Result<FoundSubmodules, RepoError> {
+        let mut found = FoundSubmodules::default();
         let outermost = (store.path().to_owned(), self.url.clone());
         let mut outer = vec![(PathBuf::new(), outermost, commit.clone())];
         for depth in 0.. {
@@ -120,7 +147,17 @@ impl SubmoduleStores {
                         }
                     };
                     let store = self.store(&url);
-                    store.bring(&submodule.commit, &path).await?;
+                    let brought = store.bring(&submodule.commit, &path).await;
+                    if let Err(RepoError::Submodule { error, .. }) = &brought
+                        && self.rule == Submodules::Auto
+                        && !store.is_cloned()
+                        && error.failure().is_some_and(RemoteFailure::is_refusal)
+                    {
+                        found.left_empty.push((path, error.problem().detail));
+                        found.is_refused = true;
+                        continue;
+                    }
+                    brought?;
                     let place = (store.store().path().to_owned(), url);
                     inner.push((path.clone(), place, submodule.commit.clone()));
                     found.filled.push(FoundSubmodule {
@@ -195,7 +232,7 @@ impl SubmoduleStores {
         let known = by_url.entry(url.as_str().to_owned());
         let new = || {
             let staging = self.config.workspaces.join(".branchyard/staging");
-            let store = SubmoduleStore::new(url, self.git_for(url), (&self.dir, staging));
+            let store = SubmoduleStore::new(url, self.git_for(url), (&self.outer, staging));
             Arc::new(store)
         };
         known.or_insert_with(new).clone()
@@ -214,6 +251,16 @@ impl SubmoduleStores {
             _ => git,
         }
     }
+}
+
+/// Whether the commits are still in their stores, which may have been lost.
+async fn are_there(found: &FoundSubmodules) -> Result<bool, RepoError> {
+    for found in &found.filled {
+        if !found.store.is_cloned() || !found.store.has(&found.commit).await? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn refused(detail: String) -> Problem {

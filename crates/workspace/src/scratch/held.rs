@@ -18,7 +18,7 @@ impl HeldScratch {
     }
 
     pub fn number(&self) -> u32 {
-        self.0.worktree().number()
+        self.0.number()
     }
 
     /// Where its files are.

@@ -7,7 +7,7 @@ use super::held::HeldScratch;
 use super::leased::LeasedWorktree;
 use crate::Error;
 use crate::repos::Repo;
-use branchyard_git::{self as git, ScratchUntracked};
+use branchyard_git::{self as git, UntrackedFiles};
 use branchyard_model::{CommitId, Warning};
 
 /// A scratch worktree for one job. It is given back to the pool when this is dropped.
@@ -25,7 +25,7 @@ impl ScratchLease {
     }
 
     pub fn number(&self) -> u32 {
-        self.0.worktree().number()
+        self.0.number()
     }
 
     /// Where its files are.
@@ -51,8 +51,8 @@ impl ScratchLease {
     ) -> Result<Vec<Warning>, Error> {
         let (leased, commit) = (self.0.clone(), commit.clone());
         let untracked = match keeps_output {
-            true => ScratchUntracked::Keep,
-            false => ScratchUntracked::Discard,
+            true => UntrackedFiles::Keep,
+            false => UntrackedFiles::Discard,
         };
         let prepare = async move { leased.prepare(&commit, untracked).await };
         let done = self.0.pool().tasks().spawn(prepare).await;

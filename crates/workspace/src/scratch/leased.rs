@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use super::shared::PoolShared;
 use crate::repos::Repo;
-use branchyard_git::ScratchWorktree;
+use branchyard_git::DetachedWorktree;
 
 /// Shared with work on its files, which comes to its end even if the caller goes.
 #[derive(Debug)]
 pub(super) struct LeasedWorktree {
     pool: Arc<PoolShared>,
     repo: Arc<Repo>,
-    worktree: ScratchWorktree,
+    number: u32,
+    worktree: DetachedWorktree,
     /// Held while its files are moved.
     moving: tokio::sync::Mutex<()>,
 }
@@ -19,7 +20,8 @@ pub(super) struct LeasedWorktree {
 impl LeasedWorktree {
     pub(super) fn new(pool: Arc<PoolShared>, repo: Arc<Repo>, number: u32) -> Self {
         Self {
-            worktree: ScratchWorktree::new(repo.store(), number),
+            worktree: DetachedWorktree::scratch(repo.store(), number),
+            number,
             pool,
             repo,
             moving: tokio::sync::Mutex::default(),
@@ -34,7 +36,11 @@ impl LeasedWorktree {
         &self.repo
     }
 
-    pub(super) fn worktree(&self) -> &ScratchWorktree {
+    pub(super) fn number(&self) -> u32 {
+        self.number
+    }
+
+    pub(super) fn worktree(&self) -> &DetachedWorktree {
         &self.worktree
     }
 
@@ -45,7 +51,7 @@ impl LeasedWorktree {
 
 impl Drop for LeasedWorktree {
     fn drop(&mut self) {
-        let (number, is_there) = (self.worktree.number(), self.worktree.is_there());
+        let (number, is_there) = (self.number, self.worktree.is_there());
         self.pool.give_back(&self.repo, number, is_there);
     }
 }

@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 use std::fs;
 
 use crate::repos::Repo;
-use branchyard_git::ScratchWorktree;
+use branchyard_git::DetachedWorktree;
 
 pub use held::HeldScratch;
 pub use lease::ScratchLease;
@@ -32,7 +32,7 @@ pub use set_up::{SetupMade, WantedSetup};
 
 /// Whether a directory beside a store, or a registration in it, is that of a scratch worktree.
 pub(crate) fn is_scratch(dir: &str) -> bool {
-    ScratchWorktree::number_of(dir).is_some()
+    DetachedWorktree::number_of(dir).is_some()
 }
 
 /// The numbers of those that are on disk, half-made ones included.
@@ -41,6 +41,6 @@ fn on_disk(repo: &Repo) -> BTreeSet<u32> {
     let entries = [repo.home(), &registrations].map(fs::read_dir).into_iter();
     let names = entries.flatten().flatten().flatten();
     names
-        .filter_map(|entry| ScratchWorktree::number_of(entry.file_name().to_str()?))
+        .filter_map(|entry| DetachedWorktree::number_of(entry.file_name().to_str()?))
         .collect()
 }

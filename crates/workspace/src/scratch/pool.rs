@@ -13,7 +13,7 @@ use super::shared::PoolShared;
 use crate::Ticks;
 use crate::repos::Repo;
 use crate::setup::KeptSetups;
-use branchyard_git::ScratchWorktree;
+use branchyard_git::DetachedWorktree;
 use branchyard_model::RepoName;
 use branchyard_runtime::disk::Trash;
 
@@ -133,7 +133,9 @@ impl ScratchPool {
     }
 
     fn adopt_as(&self, repo: &Arc<Repo>, number: u32, hold: Hold) -> Option<Arc<LeasedWorktree>> {
-        let is_there = ScratchWorktree::new(repo.store(), number).path().is_dir();
+        let is_there = DetachedWorktree::scratch(repo.store(), number)
+            .path()
+            .is_dir();
         let is_taken = is_there && self.0.with(repo, |known| known.take_number(number, hold));
         is_taken.then(|| self.leased(repo, number))
     }

@@ -7,21 +7,19 @@ use std::sync::Arc;
 use super::leased::LeasedWorktree;
 use super::submodules::Submodules;
 use crate::repos::FoundSubmodules;
+use crate::submodules::named;
 use crate::workspace::blocking;
 use crate::{Error, fits};
 use branchyard_config::crash_point;
-use branchyard_git::{ScratchUntracked, ScratchWorktree};
+use branchyard_git::{DetachedWorktree, SwitchRules, UntrackedFiles};
 use branchyard_model::{CommitId, ErrorKind, Problem, Warning};
 use branchyard_runtime::disk::spread;
-
-/// So many submodules are named in a warning; the others are counted.
-const NAMED: usize = 5;
 
 impl LeasedWorktree {
     pub(super) async fn prepare(
         self: Arc<Self>,
         commit: &CommitId,
-        untracked: ScratchUntracked,
+        untracked: UntrackedFiles,
     ) -> Result<Vec<Warning>, Error> {
         let _alone = self.moving().lock().await;
         self.check(self.worktree(), commit).await?;
@@ -32,20 +30,20 @@ impl LeasedWorktree {
             self.check(worktree, commit).await?;
         }
         self.move_to(commit, untracked, &submodules).await?;
-        self.left_empty(found, &submodules).await
+        self.left_empty(&found, &submodules).await
     }
 
     async fn move_to(
         self: &Arc<Self>,
         commit: &CommitId,
-        untracked: ScratchUntracked,
+        untracked: UntrackedFiles,
         submodules: &Submodules,
     ) -> Result<(), Error> {
         if self.worktree().is_whole() {
             match self.switch(commit, untracked, submodules).await {
                 Ok(()) => return Ok(()),
                 Err(error) => {
-                    let (repo, number) = (self.repo().name(), self.worktree().number());
+                    let (repo, number) = (self.repo().name(), self.number());
                     tracing::warn!(%repo, number, %error, "a scratch worktree cannot be moved: made anew");
                 }
             }
@@ -63,19 +61,19 @@ impl LeasedWorktree {
     /// An error if the store lacks the commit, or its files are too many or do not fit.
     async fn check(
         self: &Arc<Self>,
-        worktree: &ScratchWorktree,
+        worktree: &DetachedWorktree,
         commit: &CommitId,
     ) -> Result<(), Error> {
         let (this, worktree, commit) = (self.clone(), worktree.clone(), commit.clone());
         let checked = blocking(move || {
             this.repo().guard_store()?;
             worktree.check(&commit)?;
-            Ok(fits::check_scratch(this.repo(), &worktree, &commit))
+            Ok(fits::check_detached(this.repo(), &worktree, &commit))
         });
         checked.await?
     }
 
-    async fn make_anew(self: &Arc<Self>, worktree: &ScratchWorktree) -> Result<(), Error> {
+    async fn make_anew(self: &Arc<Self>, worktree: &DetachedWorktree) -> Result<(), Error> {
         let _registry = self.repo().registry().lock().await;
         let (this, worktree) = (self.clone(), worktree.clone());
         let made = blocking(move || {
@@ -89,20 +87,24 @@ impl LeasedWorktree {
     async fn switch(
         self: &Arc<Self>,
         commit: &CommitId,
-        untracked: ScratchUntracked,
+        untracked: UntrackedFiles,
         submodules: &Submodules,
     ) -> Result<(), Error> {
         // The semaphore is never closed.
         let _place = self.pool().checkouts().acquire().await;
         let (git, used) = (self.repo().git(), self.pool().ticks().now());
-        let beside = (untracked, submodules.worktrees());
-        self.worktree().switch(git, commit, beside, used).await?;
+        let rules = SwitchRules {
+            untracked,
+            submodules: submodules.worktrees(),
+            looked_at: None,
+        };
+        self.worktree().switch(git, commit, rules, used).await?;
         for (worktree, commit) in submodules.all() {
             if !worktree.is_whole() {
                 self.make_anew(worktree).await?;
                 crash_point("submodule-registered");
             }
-            worktree.switch(git, commit, beside, used).await?;
+            worktree.switch(git, commit, rules, used).await?;
         }
         Ok(())
     }
@@ -110,11 +112,11 @@ impl LeasedWorktree {
     /// What to know of the submodules that have no files; an error where all have to have them.
     async fn left_empty(
         self: &Arc<Self>,
-        found: FoundSubmodules,
+        found: &FoundSubmodules,
         submodules: &Submodules,
     ) -> Result<Vec<Warning>, Error> {
         let rule = self.repo().submodules();
-        let mut left = found.left_empty;
+        let mut left = found.left_empty.clone();
         if rule.are_wanted() {
             let (root, submodules) = (self.worktree().clone(), submodules.clone());
             let unnamed = blocking(move || submodules.unnamed(&root)).await?;
@@ -125,15 +127,7 @@ impl LeasedWorktree {
         if left.is_empty() {
             return Ok(Vec::new());
         }
-        let named = left.iter().take(NAMED);
-        let named: Vec<_> = named
-            .map(|(path, why)| format!("{} ({why})", path.display()))
-            .collect();
-        let more = match left.len().saturating_sub(NAMED) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        let message = format!("submodules are left empty: {}{more}", named.join(", "));
+        let message = format!("submodules are left empty: {}", named(&left));
         match rule.are_required() {
             true => Err(Problem::new(ErrorKind::Conflict, "submodule_refused", message).into()),
             false => Ok(vec![Warning::new("submodules_empty", message)]),
@@ -145,7 +139,7 @@ impl LeasedWorktree {
         let this = self.clone();
         let gone = blocking(move || Ok(this.worktree().discard(this.pool().trash())?)).await;
         if let Err(error) = gone {
-            let (repo, number) = (self.repo().name(), self.worktree().number());
+            let (repo, number) = (self.repo().name(), self.number());
             tracing::warn!(%repo, number, %error, "a half-made scratch worktree stays");
         }
     }

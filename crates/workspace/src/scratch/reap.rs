@@ -7,7 +7,7 @@ use super::pool::ScratchPool;
 use crate::repos::Repo;
 use crate::sizes::size_of;
 use crate::workspace::blocking;
-use branchyard_git::ScratchWorktree;
+use branchyard_git::DetachedWorktree;
 use branchyard_process::is_in_use;
 
 const REGISTRY_PATIENCE: Duration = Duration::from_secs(1);
@@ -41,7 +41,7 @@ impl ScratchPool {
     pub(crate) fn measured(&self, repo: &Arc<Repo>) -> Vec<IdleScratch> {
         let mut all = self.idle(repo);
         for idle in all.iter_mut().filter(|idle| idle.bytes.is_none()) {
-            let bytes = size_of(ScratchWorktree::new(repo.store(), idle.number).path());
+            let bytes = size_of(DetachedWorktree::scratch(repo.store(), idle.number).path());
             self.shared()
                 .with(repo, |known| known.measured(idle.number, bytes));
             idle.bytes = Some(bytes);
@@ -74,7 +74,7 @@ impl ScratchPool {
         let Some(known) = self.shared().with(repo, |known| known.take_idle(number)) else {
             return Err("a job came to use it".to_owned());
         };
-        let worktree = ScratchWorktree::new(repo.store(), number);
+        let worktree = DetachedWorktree::scratch(repo.store(), number);
         let (gone, trash) = (worktree.clone(), self.shared().trash().clone());
         let discard = blocking(move || {
             let is_used = is_in_use(gone.path());

@@ -12,7 +12,7 @@ use super::queue::{Hold, Idle, RepoScratch};
 use crate::Ticks;
 use crate::repos::Repo;
 use crate::setup::KeptSetups;
-use branchyard_git::ScratchWorktree;
+use branchyard_git::DetachedWorktree;
 use branchyard_model::RepoName;
 use branchyard_runtime::disk::Trash;
 
@@ -82,7 +82,7 @@ impl PoolShared {
         let mut repos = self.repos.lock();
         let known = repos.entry(repo.name().clone()).or_insert_with(|| {
             let idle = on_disk(repo).into_iter().map(|number| {
-                let used = ScratchWorktree::new(repo.store(), number).used();
+                let used = DetachedWorktree::scratch(repo.store(), number).used();
                 (number, Idle { used, bytes: None })
             });
             RepoScratch::with_idle(idle.collect())

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use crate::Error;
 use crate::repos::FoundSubmodules;
-use branchyard_git::ScratchWorktree;
+use branchyard_git::DetachedWorktree;
 use branchyard_model::CommitId;
 
 /// Each after the one that it is in.
 #[derive(Debug, Clone)]
 pub(super) struct Submodules {
-    worktrees: Vec<ScratchWorktree>,
+    worktrees: Vec<DetachedWorktree>,
     /// Of each, from the root.
     paths: Vec<PathBuf>,
     /// Of each.
@@ -19,7 +19,7 @@ pub(super) struct Submodules {
 }
 
 impl Submodules {
-    pub(super) fn of(outer: &ScratchWorktree, found: &FoundSubmodules) -> Self {
+    pub(super) fn of(outer: &DetachedWorktree, found: &FoundSubmodules) -> Self {
         let all = found.filled.iter();
         Self {
             worktrees: all
@@ -31,16 +31,16 @@ impl Submodules {
         }
     }
 
-    pub(super) fn worktrees(&self) -> &[ScratchWorktree] {
+    pub(super) fn worktrees(&self) -> &[DetachedWorktree] {
         &self.worktrees
     }
 
-    pub(super) fn all(&self) -> impl Iterator<Item = (&ScratchWorktree, &CommitId)> {
+    pub(super) fn all(&self) -> impl Iterator<Item = (&DetachedWorktree, &CommitId)> {
         self.worktrees.iter().zip(&self.commits)
     }
 
     /// Paths of submodules that are none of these, in `root` and in these. Blocks.
-    pub(super) fn unnamed(&self, root: &ScratchWorktree) -> Result<Vec<PathBuf>, Error> {
+    pub(super) fn unnamed(&self, root: &DetachedWorktree) -> Result<Vec<PathBuf>, Error> {
         let mut unnamed: Vec<PathBuf> = root.gitlinks()?;
         for (worktree, path) in self.worktrees.iter().zip(&self.paths) {
             let inner = worktree.gitlinks()?.into_iter();

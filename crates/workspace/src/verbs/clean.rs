@@ -70,7 +70,9 @@ fn keep_swept(
         found.paths.iter().any(|swept| touches(swept))
     };
     let somebodys = belongings.files.iter().chain(&belongings.repositories);
-    let is_work = somebodys.into_iter().any(|found| goes(&found.path));
+    let worked = belongings.submodules.iter();
+    let is_work = somebodys.into_iter().any(|found| goes(&found.path))
+        || worked.into_iter().any(|worked| goes(&worked.path));
     let shown = belongings.output.iter().filter(|output| !output.ignored);
     let is_shown = shown.into_iter().any(|output| goes(&output.item.path));
     if !is_work && !is_shown {

@@ -9,7 +9,7 @@ use crate::in_the_way::in_gits_way;
 use crate::reset::ROUNDS;
 use crate::salvage::{SalvageScope, tell};
 use crate::work::Look;
-use crate::{Error, Reporter, Workspace, in_the_way, salvage, standing, verbs, work};
+use crate::{Error, Reporter, Workspace, in_the_way, salvage, settle, verbs, work};
 use branchyard_git::verbs::reset::{self, Done, Mode, Request};
 use branchyard_git::verbs::{
     Kept, Named, Verbosity, confirm_needed, conflicted, few, operation_under_way, revision, staged,
@@ -97,12 +97,17 @@ async fn reset_files(workspace: &Arc<Workspace>, to: ObjectId, seen: Tips) -> Re
         contents::reset_to(workspace.worktree(), workspace.repo().git(), &target, seen).await;
     match reset.map_err(in_gits_words)? {
         git::Moved::TipMoved => Ok(false),
-        git::Moved::Done(Some(complaint))
-            if standing::about(workspace).await?.dirty != Some(false) =>
-        {
-            Err(incomplete(target.as_str(), &complaint).into())
+        git::Moved::Done(Some(complaint)) => {
+            // Git leaves submodules as they are.
+            let is_left = workspace.with_repository(|_, repo| {
+                Ok(git::tracked_changes_beside(repo, &git::submodules(repo)?)?)
+            });
+            match is_left.await? {
+                true => Err(incomplete(target.as_str(), &complaint).into()),
+                false => Ok(true),
+            }
         }
-        git::Moved::Done(_) => Ok(true),
+        git::Moved::Done(None) => Ok(true),
     }
 }
 
@@ -198,7 +203,7 @@ fn clear_for_reset(
         return Err(confirm_needed("a hard reset", &lost).into());
     }
     if lost.is_empty() {
-        crate::reset::set_aside_changing(workspace, repo, to, looked_at)?;
+        make_way(workspace, repo, to, looked_at)?;
         return Ok(None);
     }
     let scope = match output.is_empty() {
@@ -210,8 +215,19 @@ fn clear_for_reset(
     for path in in_its_way {
         crate::reset::discard(workspace, path, looked_at)?;
     }
-    crate::reset::set_aside_changing(workspace, repo, to, looked_at)?;
+    make_way(workspace, repo, to, looked_at)?;
     Ok(Some(saved))
+}
+
+fn make_way(
+    workspace: &Workspace,
+    repo: &Repository,
+    to: ObjectId,
+    looked_at: Moment,
+) -> Result<(), Error> {
+    let gone = settle::make_way(workspace, repo, to)?;
+    settle::discard_in_the_way(workspace, &gone, looked_at)?;
+    crate::reset::set_aside_changing(workspace, repo, to, looked_at)
 }
 
 /// Saves versions of files that are nowhere but in the index, before a reset of it.

@@ -22,8 +22,8 @@ use crate::included::IncludedFiles;
 use crate::{Error, Workspace};
 use branchyard_git::verbs::secretive::is_named_as_secret;
 use branchyard_git::{
-    self as git, CommittedIgnores, Difference, Moment, ObjectId, Repository, UntrackedEntry,
-    UntrackedKind,
+    self as git, CommittedIgnores, Difference, Moment, ObjectId, Repository, Submodule,
+    UntrackedEntry, UntrackedKind,
 };
 use branchyard_runtime::disk::Amount;
 
@@ -102,7 +102,10 @@ impl WarmOutput {
             left_out: false,
             fault: None,
         };
-        let untracked = git::untracked_entries(repo)?;
+        let mut untracked = git::untracked_entries(repo)?;
+        // A new workspace has its own.
+        let submodules = Submodule::all(workspace.worktree())?;
+        untracked.retain(|item| submodules.iter().all(|own| own.path() != item.path));
         if wanted.is_strict && !gathering.is_made_by_runs(&untracked)? {
             return Ok(Err("it has files that no run made"));
         }

@@ -18,6 +18,7 @@ use super::sources::Sources;
 use super::tracked::{Fault, Tracked};
 use crate::files::beneath;
 use crate::record::{BuiltFrom, Record};
+use crate::submodules::SubmodulesLook;
 use crate::{Error, Workspace, build_output, fits, included};
 use branchyard_git::{self as git, Difference, IndexFile, Moment, ObjectId, Repository};
 use branchyard_model::{BranchName, CommitId};
@@ -142,8 +143,11 @@ impl Seed {
         if admin.join("index.lock").exists() || !is_unattended(&workspace) {
             return Ok(Err("somebody is at work there"));
         }
-        if admin.join("modules").exists() {
-            return Ok(Err("it has submodules"));
+        if !git::other_submodules(workspace.worktree())?.is_empty() {
+            return Ok(Err("it has submodules of somebody's own"));
+        }
+        if SubmodulesLook::of(&workspace)?.with_work().next().is_some() {
+            return Ok(Err("it has changes in submodules"));
         }
         let repo = workspace.worktree().open()?;
         let head = git::head(&repo)?;

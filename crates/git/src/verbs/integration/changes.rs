@@ -2,7 +2,8 @@
 
 use git2::Status;
 
-use crate::{Error, Repository, tracked_changes, tracked_statuses};
+use crate::submodule::record::that_follow;
+use crate::{Error, Repository, tracked_changes_beside, tracked_statuses};
 use branchyard_model::{ErrorKind, Problem};
 
 /// As many are named in a refusal.
@@ -23,14 +24,19 @@ pub fn local_changes(repo: &Repository) -> Result<LocalChanges, Error> {
         | Status::INDEX_DELETED
         | Status::INDEX_RENAMED
         | Status::INDEX_TYPECHANGE;
+    let followers = that_follow(repo.path());
     for (path, status) in tracked_statuses(repo)? {
+        if status == Status::WT_MODIFIED && followers.contains(&path) {
+            continue;
+        }
         let path = path.to_string_lossy().into_owned();
         match status.intersects(in_index) {
             true => staged.push(path),
             false => unstaged.push(path),
         }
     }
-    let overlooked = staged.is_empty() && unstaged.is_empty() && tracked_changes(repo)?;
+    let overlooked =
+        staged.is_empty() && unstaged.is_empty() && tracked_changes_beside(repo, &followers)?;
     Ok(LocalChanges {
         staged,
         unstaged,

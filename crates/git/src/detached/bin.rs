@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-use branchyard_runtime::disk::Trash;
+use branchyard_runtime::disk::{Moment, Trash};
 
 /// Its name in the registration.
 pub(super) const FILE: &str = "discarded";
@@ -24,16 +24,21 @@ pub(super) struct Bin {
     path: PathBuf,
     dir: OwnedFd,
     taken: usize,
+    /// What was written since is not deleted.
+    looked_at: Option<Moment>,
     /// What a new directory's mode is here.
     usual_mode: u32,
 }
 
 impl Bin {
     /// An empty one in a registration. What a daemon that was killed left in its place goes at once.
-    pub(super) fn new(admin: &Path, trash: &Trash) -> io::Result<Self> {
+    pub(super) fn new(admin: &Path, trash: &Trash, looked_at: Option<Moment>) -> io::Result<Self> {
         let path = admin.join(FILE);
         if fs::symlink_metadata(&path).is_ok() {
-            trash.take(&path, &FILE)?;
+            match looked_at {
+                Some(_) => trash.take_seen(&path, &FILE, Moment::EPOCH)?,
+                None => trash.take(&path, &FILE)?,
+            }
         }
         rustix::fs::mkdirat(CWD, &path, Mode::from_raw_mode(0o777))?;
         let dir = rustix::fs::openat(CWD, &path, DIRECTORY, Mode::empty())?;
@@ -42,6 +47,7 @@ impl Bin {
             path,
             dir,
             taken: 0,
+            looked_at,
             usual_mode,
         })
     }
@@ -90,9 +96,10 @@ impl Bin {
 
     /// Has all of it deleted later.
     pub(super) fn empty(self, trash: &Trash) -> io::Result<()> {
-        match self.taken {
-            0 => fs::remove_dir(&self.path),
-            _ => trash.take(&self.path, &FILE),
+        match (self.taken, self.looked_at) {
+            (0, _) => fs::remove_dir(&self.path),
+            (_, Some(looked_at)) => trash.take_seen(&self.path, &FILE, looked_at),
+            (_, None) => trash.take(&self.path, &FILE),
         }
     }
 }

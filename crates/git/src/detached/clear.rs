@@ -1,22 +1,29 @@
-//! Takes away what is not to stay in a scratch worktree, in one walk beside the entries of the commit and of the index that
+//! Takes away what is not to stay in a detached worktree, in one walk beside the entries of the commit and of the index that
 //! was there before. No link is followed, and no file is opened.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::io;
 use std::ops::Range;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 
 use rustix::fs::{AtFlags, Dir, FileType, Stat};
 
-use super::Untracked;
+use super::UntrackedFiles;
 use super::bin::Bin;
 use super::conversions::Reconverted;
 use super::filled::FilledSubmodules;
+use crate::GITLINK;
 use crate::checkout::{CheckoutEntry, CheckoutKind};
 use crate::index_file::{IndexFile, IndexedFile};
 
 /// Names that git looks for in every directory. What stands there untracked would have a say in what it writes.
 const HEEDED: [&[u8]; 4] = [b".git", b".gitattributes", b".gitignore", b".gitmodules"];
+
+pub(crate) fn is_heeded(name: &OsStr) -> bool {
+    HEEDED.contains(&name.as_bytes())
+}
 
 pub(super) struct Clearing<'a> {
     /// In the order of the index.
@@ -24,7 +31,7 @@ pub(super) struct Clearing<'a> {
     /// What vouches for the files that are there.
     before: Option<&'a IndexFile>,
     reconverted: &'a Reconverted,
-    untracked: Untracked,
+    untracked: UntrackedFiles,
     filled: &'a FilledSubmodules,
     bin: &'a mut Bin,
     /// Of each entry, what the file system says of it where it stays.
@@ -50,11 +57,14 @@ impl<'a> Clearing<'a> {
     pub(super) fn new(
         entries: &'a [CheckoutEntry],
         (before, reconverted): (Option<&'a IndexFile>, &'a Reconverted),
-        (untracked, filled): (Untracked, &'a FilledSubmodules),
+        (untracked, filled): (UntrackedFiles, &'a FilledSubmodules),
         bin: &'a mut Bin,
     ) -> Self {
         // Without it nothing tells which files were tracked.
-        let untracked = before.map_or(Untracked::Discard, |_| untracked);
+        let untracked = match (before, untracked) {
+            (None, UntrackedFiles::Keep) => UntrackedFiles::Discard,
+            (_, untracked) => untracked,
+        };
         Self {
             entries,
             before,
@@ -96,7 +106,8 @@ impl<'a> Clearing<'a> {
                     continue;
                 }
                 None => match (self.untracked, level.before.get(&*name)) {
-                    (Untracked::Discard, _) | (_, Some(Child::Entry(_))) => false,
+                    (UntrackedFiles::Discard, _) => false,
+                    (_, Some(Child::Entry(before))) => self.is_in_use(dir, &name, *before)?,
                     (_, Some(Child::Directory(before))) => {
                         self.leave(dir, &name, level, before.clone())?
                     }
@@ -105,7 +116,7 @@ impl<'a> Clearing<'a> {
             };
             match stays {
                 true => is_left = true,
-                false => self.bin.take(dir, &name)?,
+                false => self.take(dir, &name, level)?,
             }
         }
         Ok(is_left)
@@ -124,7 +135,37 @@ impl<'a> Clearing<'a> {
                 let inside = self.level(level.prefix + name.len() + 1, wanted, before);
                 self.directory(&inner, &inside).map(drop)
             }
-            None => self.bin.take(dir, name),
+            None => self.take(dir, name, level),
+        }
+    }
+
+    /// Takes what may go: of what is to be spared, what was tracked alone.
+    fn take(&mut self, dir: &OwnedFd, name: &[u8], level: &Level<'a>) -> io::Result<()> {
+        let is_in_the_way = match (self.untracked, level.before.get(name)) {
+            (UntrackedFiles::Discard | UntrackedFiles::Keep, _) | (_, Some(Child::Entry(_))) => {
+                false
+            }
+            (_, Some(Child::Directory(before))) => self.leave(dir, name, level, before.clone())?,
+            (_, None) => true,
+        };
+        if is_in_the_way {
+            let name = String::from_utf8_lossy(name);
+            return Err(io::Error::other(format!("{name} is in the way")));
+        }
+        self.bin.take(dir, name)
+    }
+
+    /// Whether what was tracked here is the directory of a submodule that somebody has something in.
+    fn is_in_use(&self, dir: &OwnedFd, name: &[u8], before: usize) -> io::Result<bool> {
+        let is_submodule = self
+            .before
+            .is_some_and(|index| index.entries()[before].mode() == GITLINK);
+        if self.untracked != UntrackedFiles::Spare || !is_submodule {
+            return Ok(false);
+        }
+        match self.bin.open_in(dir, name)? {
+            Some(inner) => Ok(!names(&inner)?.is_empty()),
+            None => Ok(false),
         }
     }
 
@@ -158,6 +199,16 @@ impl<'a> Clearing<'a> {
     ) -> io::Result<bool> {
         let (entry, found) = (&self.entries[n], stat_at(dir, name)?);
         let is_wanted = match entry.kind() {
+            CheckoutKind::Submodule if self.untracked == UntrackedFiles::Spare => {
+                // What is in it is not this worktree's, but for what it tracked there.
+                match level.before.get(name) {
+                    Some(Child::Directory(before)) => {
+                        self.leave(dir, name, level, before.clone())?;
+                        true
+                    }
+                    _ => kind_of(&found) == FileType::Directory,
+                }
+            }
             CheckoutKind::Submodule => self.is_fine(dir, name, entry.path())?,
             _ => match (self.before, level.before.get(name)) {
                 (Some(index), Some(Child::Entry(known))) => {

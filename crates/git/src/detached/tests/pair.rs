@@ -1,4 +1,4 @@
-//! A scratch worktree, and fresh checkouts by git of the same commits.
+//! A detached worktree, and fresh checkouts by git of the same commits.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::contents::tests::beside::listing;
 use crate::contents::tests::trees::Item;
-use crate::{Git, Repository, ScratchUntracked as Untracked, ScratchWorktree, Store};
+use crate::{DetachedWorktree, Git, Repository, Store, SwitchRules, UntrackedFiles};
 use crate::{Settings, isolate_libgit2};
 use branchyard_model::CommitId;
 use branchyard_runtime::disk::Trash;
@@ -16,7 +16,7 @@ pub(super) struct Pair {
     dir: tempfile::TempDir,
     repo: Repository,
     pub git: Git,
-    pub ours: ScratchWorktree,
+    pub ours: DetachedWorktree,
 }
 
 impl Pair {
@@ -31,7 +31,7 @@ impl Pair {
         store.guard().unwrap();
         let trash = Trash::open(dir.path().join("trash"), &Default::default()).unwrap();
         let git = Git::new(Settings::for_tests(), Err("a test".to_owned()), trash);
-        let ours = ScratchWorktree::new(&store, 1);
+        let ours = DetachedWorktree::scratch(&store, 1);
         Self {
             dir,
             repo,
@@ -54,15 +54,17 @@ impl Pair {
         CommitId::parse(&id.to_string()).unwrap()
     }
 
-    pub(super) async fn switch(&self, commit: &CommitId, untracked: Untracked) {
+    pub(super) async fn switch(&self, commit: &CommitId, untracked: UntrackedFiles) {
         if !self.ours.is_there() {
             self.ours.make_anew(self.git.trash()).unwrap();
         }
         self.ours.check(commit).unwrap();
-        let switched = self
-            .ours
-            .switch(&self.git, commit, (untracked, &[]), 7)
-            .await;
+        let rules = SwitchRules {
+            untracked,
+            submodules: &[],
+            looked_at: None,
+        };
+        let switched = self.ours.switch(&self.git, commit, rules, 7).await;
         switched.unwrap();
         assert!(self.ours.is_whole());
     }
@@ -179,7 +181,7 @@ impl Pair {
             .await
             .unwrap();
         let begin = Instant::now();
-        self.switch(&commits[0], Untracked::Discard).await;
+        self.switch(&commits[0], UntrackedFiles::Discard).await;
         println!("ours, made: {:?}", begin.elapsed());
         let begin = Instant::now();
         let fresh = self.fresh(&commits[0]).await;
@@ -187,7 +189,7 @@ impl Pair {
         let theirs = fresh.path().join("files");
         for n in [1, 0, 1, 0, 0] {
             let begin = Instant::now();
-            self.switch(&commits[n], Untracked::Discard).await;
+            self.switch(&commits[n], UntrackedFiles::Discard).await;
             println!("ours, moved: {:?}", begin.elapsed());
             let begin = Instant::now();
             let to = commits[n].as_str();

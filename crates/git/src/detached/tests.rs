@@ -1,4 +1,4 @@
-//! A scratch worktree against a fresh checkout by git, after all that a build may have done to it.
+//! A detached worktree against a fresh checkout by git, after all that a build may have done to it.
 
 mod hostile;
 mod pair;
@@ -8,7 +8,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use proptest::prelude::*;
 
-use super::{Known, ScratchWorktree, Untracked};
+use super::{DetachedWorktree, Known, UntrackedFiles};
 use crate::contents::tests::trees::{Item, tree};
 use hostile::deed;
 use pair::Pair;
@@ -64,7 +64,7 @@ async fn moves_between_commits_leave_what_a_fresh_checkout_has() {
     let pair = Pair::new();
     let (one, other) = (pair.commit(&one()), pair.commit(&other()));
     for commit in [&one, &one, &other, &one] {
-        pair.switch(commit, Untracked::Discard).await;
+        pair.switch(commit, UntrackedFiles::Discard).await;
         pair.assert_exact(commit).await;
         pair.assert_clean().await;
     }
@@ -76,13 +76,13 @@ async fn moves_between_commits_leave_what_a_fresh_checkout_has() {
 async fn files_that_stay_the_same_are_not_written_again() {
     let pair = Pair::new();
     let (one, other) = (pair.commit(&one()), pair.commit(&other()));
-    pair.switch(&one, Untracked::Discard).await;
+    pair.switch(&one, UntrackedFiles::Discard).await;
     let inode = |name| {
         use std::os::unix::fs::MetadataExt;
         fs::metadata(pair.files().join(name)).unwrap().ino()
     };
     let (same, changed) = (inode("dir.c"), inode("a"));
-    pair.switch(&other, Untracked::Discard).await;
+    pair.switch(&other, UntrackedFiles::Discard).await;
     assert_eq!(inode("dir.c"), same);
     assert_ne!(inode("a"), changed);
 }
@@ -91,7 +91,7 @@ async fn files_that_stay_the_same_are_not_written_again() {
 async fn what_a_build_left_goes_and_output_is_kept_where_that_is_wanted() {
     let pair = Pair::new();
     let (one, other) = (pair.commit(&one()), pair.commit(&other()));
-    pair.switch(&one, Untracked::Discard).await;
+    pair.switch(&one, UntrackedFiles::Discard).await;
     let at = |name: &str| pair.files().join(name);
     let leave = || {
         fs::create_dir_all(at("target/debug")).unwrap();
@@ -100,12 +100,12 @@ async fn what_a_build_left_goes_and_output_is_kept_where_that_is_wanted() {
         fs::write(at("dir/.gitattributes"), "* text eol=crlf\n").unwrap();
     };
     leave();
-    pair.switch(&one, Untracked::Discard).await;
+    pair.switch(&one, UntrackedFiles::Discard).await;
     pair.assert_exact(&one).await;
     leave();
     fs::write(at("gone/output"), "x").unwrap();
     fs::write(at("a"), "dirty").unwrap();
-    pair.switch(&other, Untracked::Keep).await;
+    pair.switch(&other, UntrackedFiles::Keep).await;
     for kept in ["target/debug/program", "dir/output.o", "gone/output"] {
         assert!(at(kept).exists(), "{kept}");
     }
@@ -114,7 +114,7 @@ async fn what_a_build_left_goes_and_output_is_kept_where_that_is_wanted() {
     }
     assert_eq!(fs::read(at("a")).unwrap(), b"A\n");
     assert_eq!(pair.status(&["-uno"]).await, "");
-    pair.switch(&other, Untracked::Discard).await;
+    pair.switch(&other, UntrackedFiles::Discard).await;
     pair.assert_exact(&other).await;
 }
 
@@ -135,7 +135,7 @@ async fn attributes_convert_and_another_commit_converts_otherwise() {
         (&other, "one\ntwo\n"),
         (&one, "one\r\ntwo\r\n"),
     ] {
-        pair.switch(commit, Untracked::Discard).await;
+        pair.switch(commit, UntrackedFiles::Discard).await;
         pair.assert_exact(commit).await;
         let content = fs::read_to_string(pair.files().join("b.bat")).unwrap();
         assert_eq!(content, b);
@@ -148,7 +148,7 @@ async fn a_tree_that_is_empty_or_unusual_is_left_to_git() {
     let (one, empty) = (pair.commit(&one()), pair.commit(&Item::directory([])));
     let unusual = pair.commit(&Item::directory([("git~x", Item::file("x"))]));
     for commit in [&one, &empty, &one, &unusual, &unusual, &one] {
-        pair.switch(commit, Untracked::Keep).await;
+        pair.switch(commit, UntrackedFiles::Keep).await;
         pair.assert_exact(commit).await;
     }
 }
@@ -157,7 +157,7 @@ async fn a_tree_that_is_empty_or_unusual_is_left_to_git() {
 async fn nothing_in_the_registration_outlives_a_switch() {
     let pair = Pair::new();
     let commit = pair.commit(&one());
-    pair.switch(&commit, Untracked::Discard).await;
+    pair.switch(&commit, UntrackedFiles::Discard).await;
     let admin = pair.ours.admin();
     for dir in [
         "hooks",
@@ -183,7 +183,7 @@ async fn nothing_in_the_registration_outlives_a_switch() {
     pipe("index.branchyard");
     fs::remove_file(admin.join("commondir")).unwrap();
     pipe("commondir");
-    pair.switch(&commit, Untracked::Discard).await;
+    pair.switch(&commit, UntrackedFiles::Discard).await;
     pair.assert_exact(&commit).await;
     let mut names: Vec<_> = fs::read_dir(admin)
         .unwrap()
@@ -217,14 +217,14 @@ async fn overlook_all(pair: &Pair) {
 async fn an_index_that_is_not_ours_vouches_for_nothing() {
     let pair = Pair::new();
     let commit = pair.commit(&one());
-    pair.switch(&commit, Untracked::Discard).await;
+    pair.switch(&commit, UntrackedFiles::Discard).await;
     overlook_all(&pair).await;
     fs::write(pair.files().join("a"), "evil\n").unwrap();
     fs::write(pair.files().join("target"), "ignored").unwrap();
     assert_eq!(pair.status(&[]).await, "");
     assert!(!pair.ours.is_whole());
     // As the caller would not do it: it makes such a one anew.
-    pair.switch(&commit, Untracked::Keep).await;
+    pair.switch(&commit, UntrackedFiles::Keep).await;
     pair.assert_exact(&commit).await;
 }
 
@@ -235,14 +235,14 @@ async fn what_is_half_made_is_not_whole() {
     pair.ours.make_anew(pair.git.trash()).unwrap();
     assert!(pair.ours.is_there() && !pair.ours.is_whole());
     let commit = pair.commit(&one());
-    pair.switch(&commit, Untracked::Discard).await;
+    pair.switch(&commit, UntrackedFiles::Discard).await;
     assert!(pair.ours.is_whole());
     assert_eq!(pair.ours.used(), Some(7));
     Known::forget(pair.ours.admin()).unwrap();
     fs::create_dir_all(pair.ours.admin().join("discarded/0")).unwrap();
     fs::remove_file(pair.files().join("a")).unwrap();
     assert!(!pair.ours.is_whole());
-    pair.switch(&commit, Untracked::Discard).await;
+    pair.switch(&commit, UntrackedFiles::Discard).await;
     pair.assert_exact(&commit).await;
     pair.ours.discard(pair.git.trash()).unwrap();
     assert!(!pair.ours.is_there());
@@ -254,7 +254,7 @@ fn directories_that_are_closed_to_everybody_go() {
     runtime().block_on(async {
         let pair = Pair::new();
         let (one, other) = (pair.commit(&one()), pair.commit(&other()));
-        pair.switch(&one, Untracked::Discard).await;
+        pair.switch(&one, UntrackedFiles::Discard).await;
         let close = |name: &str| {
             let closed = fs::Permissions::from_mode(0o000);
             fs::set_permissions(pair.files().join(name), closed).unwrap();
@@ -264,7 +264,7 @@ fn directories_that_are_closed_to_everybody_go() {
         for name in ["target/cache", "target", "dir/deep", "dir", "a", "sub"] {
             close(name);
         }
-        pair.switch(&other, Untracked::Discard).await;
+        pair.switch(&other, UntrackedFiles::Discard).await;
         pair.assert_exact(&other).await;
     });
 }
@@ -285,26 +285,26 @@ fn be_nobody_special() {
 async fn a_root_that_is_no_directory_is_not_whole_and_no_link_is_followed() {
     let pair = Pair::new();
     let commit = pair.commit(&one());
-    pair.switch(&commit, Untracked::Discard).await;
+    pair.switch(&commit, UntrackedFiles::Discard).await;
     let elsewhere = tempfile::tempdir().unwrap();
     fs::write(elsewhere.path().join("precious"), "x").unwrap();
     symlink(elsewhere.path(), pair.files().join("out")).unwrap();
     fs::remove_dir_all(pair.files().join("dir")).unwrap();
     symlink(elsewhere.path(), pair.files().join("dir")).unwrap();
-    pair.switch(&commit, Untracked::Discard).await;
+    pair.switch(&commit, UntrackedFiles::Discard).await;
     pair.assert_exact(&commit).await;
     fs::remove_dir_all(pair.files()).unwrap();
     symlink(elsewhere.path(), pair.files()).unwrap();
     assert!(!pair.ours.is_whole());
     pair.ours.make_anew(pair.git.trash()).unwrap();
-    pair.switch(&commit, Untracked::Discard).await;
+    pair.switch(&commit, UntrackedFiles::Discard).await;
     pair.assert_exact(&commit).await;
     assert_eq!(fs::read_dir(elsewhere.path()).unwrap().count(), 1);
 }
 
 #[test]
 fn numbers_and_directories_are_told_by_each_other() {
-    assert_eq!(ScratchWorktree::number_of("@scratch-12"), Some(12));
+    assert_eq!(DetachedWorktree::number_of("@scratch-12"), Some(12));
     for dir in [
         "@scratch-",
         "@scratch-01",
@@ -313,7 +313,7 @@ fn numbers_and_directories_are_told_by_each_other() {
         "@scratch-1x",
         "@scratch-+1",
     ] {
-        assert_eq!(ScratchWorktree::number_of(dir), None, "{dir}");
+        assert_eq!(DetachedWorktree::number_of(dir), None, "{dir}");
     }
 }
 
@@ -330,10 +330,10 @@ proptest! {
             for (root, deeds) in steps {
                 let commit = pair.commit(&root);
                 if keeps {
-                    pair.switch(&commit, Untracked::Keep).await;
+                    pair.switch(&commit, UntrackedFiles::Keep).await;
                     pair.assert_tracked(&commit).await;
                 }
-                pair.switch(&commit, Untracked::Discard).await;
+                pair.switch(&commit, UntrackedFiles::Discard).await;
                 pair.assert_exact(&commit).await;
                 if root.is_settled() {
                     pair.assert_clean().await;

@@ -1,4 +1,4 @@
-//! What is known of a scratch worktree that is whole, in a file of its registration: it goes before anything is changed,
+//! What is known of a detached worktree that is whole, in a file of its registration: it goes before anything is changed,
 //! and is written last. So a worktree without it is half made.
 
 use std::fs;
@@ -7,8 +7,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::fixed_file::write_whole;
 use crate::plain_file::read_plain;
-use crate::worktree::write_whole;
 use branchyard_model::CommitId;
 use branchyard_runtime::disk::if_there;
 

@@ -1,4 +1,4 @@
-//! Moves a scratch worktree to a commit: what does not belong there goes, what is missing is written in this process, and git
+//! Moves a detached worktree to a commit: what does not belong there goes, what is missing is written in this process, and git
 //! writes what it might convert.
 
 use std::fs;
@@ -13,7 +13,7 @@ use super::clear::Clearing;
 use super::conversions::Reconverted;
 use super::filled::FilledSubmodules;
 use super::known::Known;
-use super::{ScratchWorktree, Untracked};
+use super::{DetachedWorktree, UntrackedFiles};
 use crate::checkout::{CheckoutPlan, check_settings, leave_what_is_converted, write_entries};
 use crate::contents::{Written, write_missing_of_head};
 use crate::index_file::{FileStat, IndexFile, NewIndex, settle};
@@ -24,16 +24,21 @@ use branchyard_runtime::disk::{Trash, if_there};
 
 /// Has the files and the index be those of `commit`. Returns whether that was all of them; the rest is for git to write.
 pub(super) fn write_files(
-    this: &ScratchWorktree,
-    trash: &Trash,
+    this: &DetachedWorktree,
+    (mut bin, trash): (Bin, &Trash),
     commit: &CommitId,
-    (untracked, filled): (Untracked, &FilledSubmodules),
+    (untracked, filled): (UntrackedFiles, &FilledSubmodules),
 ) -> Result<bool, Error> {
-    let failed = || Error::io("move a scratch worktree");
+    let failed = || Error::io("move a detached worktree");
     trash.check(this.path()).map_err(failed())?;
     let known = Known::load(this.admin());
+    let is_vouched_for = known.is_some();
+    if untracked == UntrackedFiles::Spare && !(is_vouched_for && is_plain(this, commit)?) {
+        return Err(failed()(io::Error::other(
+            "nothing tells what is tracked there",
+        )));
+    }
     Known::forget(this.admin()).map_err(failed())?;
-    let mut bin = Bin::new(this.admin(), trash).map_err(failed())?;
     this.clean_registration(&mut bin, filled)
         .map_err(failed())?;
     let index = this.admin().join("index");
@@ -52,7 +57,7 @@ pub(super) fn write_files(
     });
     let untracked = match plan.checkout {
         Some(_) => untracked,
-        None => Untracked::Discard,
+        None => UntrackedFiles::Discard,
     };
     let entries = plan
         .checkout
@@ -79,6 +84,16 @@ pub(super) fn write_files(
         .map(|(kept, written)| kept.or(written))
         .collect();
     write_index(&index, &checkout, &stats)
+}
+
+/// Whether the index tells which files were tracked, and there is nothing about the commit that only git knows how to treat.
+pub(super) fn is_plain(this: &DetachedWorktree, commit: &CommitId) -> Result<bool, Error> {
+    let index = IndexFile::read(&this.admin().join("index"));
+    let index = if_there(index)
+        .map_err(Error::io("read the index"))?
+        .flatten();
+    let store = this.open_store()?;
+    Ok(index.is_some() && SwitchPlan::of(&store, commit, index.as_ref(), this.path()).is_ok())
 }
 
 /// What is to be there, and what of that may be there otherwise. Without a plan all is left to git.
@@ -129,7 +144,7 @@ fn write_index(path: &Path, plan: &CheckoutPlan, stats: &[Option<Stat>]) -> Resu
 
 /// Has git write what is missing, and makes sure that nothing is then.
 pub(super) async fn have_git_write(
-    this: &ScratchWorktree,
+    this: &DetachedWorktree,
     git: &Git,
     commit: &CommitId,
 ) -> Result<(), Error> {
@@ -142,7 +157,7 @@ pub(super) async fn have_git_write(
 }
 
 /// An error unless the index is that of `commit`. Then it is later than all files that it tells of.
-fn check_index(this: &ScratchWorktree, commit: &CommitId) -> Result<(), Error> {
+fn check_index(this: &DetachedWorktree, commit: &CommitId) -> Result<(), Error> {
     let failed = || Error::io("check the index");
     let path = this.admin().join("index");
     let index = IndexFile::read(&path).map_err(failed())?;

@@ -1,4 +1,4 @@
-//! Which submodules of a scratch worktree have files of their own: those stay where they are when it is moved, and are moved
+//! Which submodules of a detached worktree have files of their own: those stay where they are when it is moved, and are moved
 //! after it.
 
 use std::collections::{HashMap, HashSet};
@@ -7,9 +7,9 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::ScratchWorktree;
-use crate::submodule::SUBMODULES;
-use crate::worktree::is_exactly;
+use super::DetachedWorktree;
+use crate::fixed_file::is_exactly;
+use crate::submodule::record::SUBMODULES;
 
 #[derive(Debug, Default)]
 pub(super) struct FilledSubmodules {
@@ -21,7 +21,7 @@ pub(super) struct FilledSubmodules {
 
 impl FilledSubmodules {
     /// Those that are directly in `outer`.
-    pub(super) fn of(outer: &ScratchWorktree, submodules: &[ScratchWorktree]) -> Self {
+    pub(super) fn of(outer: &DetachedWorktree, submodules: &[DetachedWorktree]) -> Self {
         let links = submodules.iter().filter_map(|inner| {
             let path = inner.path.strip_prefix(&outer.path).ok()?;
             Some((path.as_os_str().as_bytes().to_owned(), inner.link()))
