@@ -11,6 +11,7 @@ mod reads;
 mod runs;
 mod salvage;
 mod streaming;
+mod submodules;
 mod versions;
 mod warm;
 mod workspaces;
@@ -18,9 +19,10 @@ mod workspaces;
 use crate::measure::Report;
 
 /// In the order of the report.
-pub const NAMES: [&str; 14] = [
+pub const NAMES: [&str; 15] = [
     "workspaces",
     "warm",
+    "submodules",
     "prepare",
     "runs",
     "streaming",
@@ -45,6 +47,7 @@ pub async fn run(name: &str, report: &mut Report) {
     match name {
         "workspaces" => workspaces::measure(report).await,
         "warm" => warm::measure(report).await,
+        "submodules" => submodules::measure(report).await,
         "prepare" => prepare::measure(report).await,
         "runs" => runs::measure(report).await,
         "streaming" => streaming::measure(report).await,

@@ -13,5 +13,6 @@ pub use answer::Answer;
 pub use ask::Ask;
 pub use plain::{ByHand, command, git_in, quiet, same_files};
 pub use project::CProject;
+pub use repository::{Branches, branch_out, generate};
 pub use served::{Asker, Served};
 pub use site::Site;
