@@ -46,8 +46,8 @@ async fn smoke(groups: &[&str]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn bench_workspaces_warm_prepare_and_reads() {
-    smoke(&["workspaces", "warm", "prepare", "reads"]).await;
+async fn bench_workspaces_warm_submodules_prepare_and_reads() {
+    smoke(&["workspaces", "warm", "submodules", "prepare", "reads"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -30,6 +30,9 @@ pub async fn measure(report: &mut Report) {
     branch_out(&origin.bare, Branches(rounds));
     site.start_cold();
     let by_hand = site.by_hand();
+    // Of 0, its word for as many as there are cores, git makes nothing but an abort.
+    let cores = std::thread::available_parallelism().unwrap();
+    let at_once = format!("--jobs={cores}");
     let served = site.serve().await;
     // Each is cloned once, which is not what is measured.
     served.prepare("main").await;
@@ -47,7 +50,7 @@ pub async fn measure(report: &mut Report) {
             }
             1 => {
                 let add = by_hand.add_in_parallel(&branch);
-                add + update(&by_hand.path(&format!("{branch}-parallel")), "--jobs=0")
+                add + update(&by_hand.path(&format!("{branch}-parallel")), &at_once)
             }
             _ => served.prepare(&branch).await,
         }

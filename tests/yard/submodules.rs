@@ -177,6 +177,10 @@ async fn a_workspace_that_follows_has_the_submodules_of_each_commit_alone() {
     push(&yard, "the same path from elsewhere");
     follow().await;
     yard.origin.git(&["rm", "-q", "-f", "lib"]);
+    add(&work(&yard), "../other.git", "deep/in/other");
+    push(&yard, "one in directories that have nothing else");
+    follow().await;
+    yard.origin.git(&["rm", "-q", "-f", "deep/in/other"]);
     push(&yard, "none");
     follow().await;
     drop((lib, other));

@@ -71,7 +71,7 @@ pub(super) async fn settle(
     }
     let repo = workspace.repo();
     let found = repo.submodules().bring(repo.store(), &commit).await?;
-    workspace.blocking(forget).await?;
+    workspace.blocking(forget_empty).await?;
     let deepest = found.filled.iter().map(|to| to.path.components().count());
     let mut rounds = 0..=deepest.max().unwrap_or_default();
     loop {
@@ -101,6 +101,21 @@ pub(super) async fn settle(
             return finish(workspace, commit, (&found, &plan), stragglers, report);
         }
     }
+}
+
+/// Takes note that they do not follow yet, and removes directories that were left empty for submodules that are gone.
+fn forget_empty(workspace: &Workspace) -> Result<(), Error> {
+    let left_empty = Settled::load(workspace).map(|settled| settled.left_empty);
+    let links = git::submodules(&workspace.worktree().open()?)?;
+    for (path, _) in left_empty.unwrap_or_default() {
+        let submodule = Submodule::new(workspace.worktree(), &path, "");
+        let is_free = submodule.is_free();
+        let is_free = is_free.map_err(Error::io("look for the place of a submodule"))?;
+        if is_free && !links.contains(&path) {
+            submodule.prune();
+        }
+    }
+    forget(workspace)
 }
 
 /// The submodules that could not follow to `commit`, and why, as far as those of that commit are known. Blocks.

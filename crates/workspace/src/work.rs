@@ -296,6 +296,10 @@ impl Sorting<'_> {
 
     /// Returns whether something in it is somebody's.
     fn sort(&mut self, item: UntrackedEntry, entry: &str, ignored: bool) -> Result<bool, Error> {
+        // What is in it was found apart.
+        if self.submodules.at(&item.path).is_some() {
+            return Ok(false);
+        }
         // What the operator supplied can be had again.
         if item.kind == UntrackedKind::File && self.included.is_unchanged(&item.path) {
             return Ok(false);
@@ -337,7 +341,7 @@ impl Sorting<'_> {
     fn has_work_in(&self, dir: &UntrackedEntry) -> Result<bool, Error> {
         let globs = &self.workspace.repo().config().build_output;
         for item in git::untracked_in(self.workspace.path(), &dir.path)? {
-            if globs.matches(&item.path) {
+            if globs.matches(&item.path) || self.submodules.at(&item.path).is_some() {
                 continue;
             }
             let is_made = self.made.explains(&item.path, &item.meta);

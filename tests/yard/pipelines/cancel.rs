@@ -10,7 +10,7 @@ const WORKFLOW: &str = r#"
   one:
     runs-on: linux
     steps:
-      - {background: true, run: sleep 300}
+      - {background: true, run: echo up; sleep 300}
       - run: trap 'echo stopped; exit 9' TERM; echo up; sleep 300 & wait
       - run: echo skipped
       - {if: failure(), run: echo skipped}
@@ -29,10 +29,10 @@ async fn what_runs_stops_and_what_tidies_up_is_run() {
         let mut daemon = yard.start_binary(&[]).await;
         let id = yard.start_pipeline(json!({})).await;
         let job = yard.until_step(&id, 1, "running").await;
-        yard.follow(text(&job["steps"][1]["run_id"]))
-            .await
-            .until_line("up")
-            .await;
+        for step in [0, 1] {
+            let run = text(&job["steps"][step]["run_id"]);
+            yard.follow(run).await.until_line("up").await;
+        }
         let answer = cancel(&yard, &id).await;
         assert_eq!(answer["pipeline_id"], id.as_str());
         if is_killed {

@@ -296,6 +296,17 @@ impl Submodule {
         if_there(gone).map_err(failed())?;
         Ok(())
     }
+
+    /// Removes its directory, and those around it, as far as they are empty.
+    pub fn prune(&self) {
+        for dir in self.path.ancestors() {
+            let is_real = dir != Path::new("") && is_directory_within(&self.workspace, dir);
+            // One that is not empty stays, and so do those around it.
+            if is_real && fs::remove_dir(self.workspace.join(dir)).is_err() {
+                return;
+            }
+        }
+    }
 }
 
 /// The names, among the registrations, of repositories of submodules that we did not make: git itself puts them there.

@@ -51,6 +51,7 @@ pub(crate) fn discard_in_the_way(
 ) -> Result<(), Error> {
     for submodule in gone.iter().rev() {
         submodule.discard(&workspace.yard().trash, looked_at)?;
+        submodule.prune();
     }
     Ok(())
 }
