@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::error::conflict;
 use crate::repos::{FoundSubmodule, FoundSubmodules};
-use crate::submodules::{Settled, SubmodulesLook, forget, named};
+use crate::submodules::{Settled, SubmodulesLook, UNNAMED, empty, forget, named};
 use crate::work::{self, Belongings, Look};
 use crate::{Error, Report, Reporter, Workspace, fits};
 use branchyard_git::{self as git, DetachedWorktree, LookedSubmodule, Submodule};
@@ -28,6 +28,8 @@ struct SettlePlan {
     gone: Vec<Submodule>,
     /// Those that cannot follow, and why.
     stay: Vec<(PathBuf, String)>,
+    /// Those that a person moved to where they belong.
+    moved_by_others: Vec<(Submodule, CommitId)>,
     /// Those of which no line says where they are from.
     unnamed: Vec<PathBuf>,
 }
@@ -77,6 +79,8 @@ pub(super) async fn settle(
     loop {
         let (looked_at, of) = (Moment::now(), found.clone());
         let plan = workspace.blocking(move |this| plan(this, &of)).await?;
+        let moved = plan.moved_by_others.clone();
+        workspace.blocking(move |_| adopt(&moved)).await?;
         let is_busy = !plan.moves.is_empty() || !plan.gone.is_empty();
         if !is_busy || rounds.next().is_none() {
             return finish(workspace, commit, (&found, &plan), stragglers, report);
@@ -86,6 +90,12 @@ pub(super) async fn settle(
             let detail = format!(
                 "submodules do not follow while run {run} is at work here, in the background"
             );
+            if stragglers == Stragglers::Refused {
+                return Err(conflict("workspace_in_use", detail)
+                    .field("branch")
+                    .help("cancel that run, and ask again when it has ended")
+                    .into());
+            }
             report(Report::Warning(Warning::new("left_alone", detail)));
             return Ok(());
         }
@@ -101,6 +111,13 @@ pub(super) async fn settle(
             return finish(workspace, commit, (&found, &plan), stragglers, report);
         }
     }
+}
+
+fn adopt(moved: &[(Submodule, CommitId)]) -> Result<(), Error> {
+    for (submodule, commit) in moved {
+        submodule.adopt(commit)?;
+    }
+    Ok(())
 }
 
 /// Takes note that they do not follow yet, and removes directories that were left empty for submodules that are gone.
@@ -167,9 +184,9 @@ fn plan(workspace: &Workspace, found: &FoundSubmodules) -> Result<SettlePlan, Er
             && !submodule.is_half_moved();
         let stays = match here {
             Some(here) if is_there => {
-                // Somebody may have moved it to where it belongs.
-                if here.work().is_none() {
-                    submodule.adopt(&to.commit)?;
+                if here.work().is_none() && submodule.commit().as_ref() != Some(&to.commit) {
+                    let moved = (submodule.clone(), to.commit.clone());
+                    plan.moved_by_others.push(moved);
                 }
                 None
             }
@@ -277,9 +294,9 @@ fn finish(
     let rule = workspace.repo().submodules();
     let mut left_empty = found.left_empty.clone();
     let unnamed = plan.unnamed.iter().cloned();
-    left_empty.extend(unnamed.map(|path| (path, ".gitmodules does not name it".to_owned())));
+    left_empty.extend(unnamed.map(|path| (path, UNNAMED.to_owned())));
     if rule.are_required() && !left_empty.is_empty() {
-        let message = format!("submodules are left empty: {}", named(&left_empty));
+        let message = empty(&left_empty);
         return Err(Problem::new(ErrorKind::Conflict, "submodule_refused", message).into());
     }
     if plan.stay.is_empty() {

@@ -87,7 +87,7 @@ fn search(workspace: &Workspace, index: &Path) -> Result<Vec<Warning>, Error> {
     }
     let mut warnings = Vec::new();
     if !modules.is_empty() {
-        let message = format!("submodules are left empty: {}", submodules::named(&modules));
+        let message = submodules::empty(&modules);
         warnings.push(Warning::new("submodules_empty", message));
     }
     if !pointers.is_empty() {

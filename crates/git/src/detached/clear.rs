@@ -155,7 +155,7 @@ impl<'a> Clearing<'a> {
         self.bin.take(dir, name)
     }
 
-    /// Whether what was tracked here is the directory of a submodule that somebody has something in.
+    /// Whether what was tracked here is the directory of a submodule, and not empty.
     fn is_in_use(&self, dir: &OwnedFd, name: &[u8], before: usize) -> io::Result<bool> {
         let is_submodule = self
             .before

@@ -224,7 +224,7 @@ impl DetachedWorktree {
         made().map_err(Error::io("register a detached worktree"))
     }
 
-    /// Registers it around the files that are there, which stay where they are in nobody's way.
+    /// Registers it around the files that are there. The move that follows spares them.
     pub(super) fn make_beside(
         &self,
         commit: &CommitId,
@@ -233,7 +233,7 @@ impl DetachedWorktree {
     ) -> Result<(), Error> {
         let made = || -> io::Result<()> {
             if fs::symlink_metadata(&self.admin).is_ok() {
-                trash.take(&self.admin, &self.name)?;
+                trash.take_seen(&self.admin, &self.name, Moment::EPOCH)?;
             }
             fs::create_dir_all(self.admin.join("refs"))?;
             self.guard()?;

@@ -98,7 +98,7 @@ impl DetachedWorktree {
         put_back(&self.path.join(".git"), &self.link())
     }
 
-    /// Puts those files back. The link says whether somebody changed it.
+    /// Puts those files back, but not the link in the worktree: from that the daemon tells whether a build changed it.
     pub(crate) fn guard_registration(&self) -> io::Result<()> {
         if self.refs != Refs::Shared {
             fs::create_dir_all(self.admin.join("objects/info"))?;

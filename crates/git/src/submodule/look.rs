@@ -1,4 +1,4 @@
-//! What somebody could miss of a submodule. In doubt it is work.
+//! What a person could miss of a submodule. In doubt it is work.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -226,7 +226,7 @@ impl LookedSubmodule {
     }
 }
 
-/// What somebody did in a repository that its files do not tell.
+/// What a person did in a submodule's repository, such as a commit or a stash, that its files do not show.
 fn work_in_repository(
     admin: &Path,
     repo: &Repository,
@@ -326,7 +326,7 @@ fn named_by_logs(admin: &Path) -> Result<Option<Vec<Oid>>, Error> {
     Ok(Some(named))
 }
 
-/// Whether one of them was made here: neither the store has it, nor a branch of the remote, as somebody fetched that.
+/// Whether one of these commits was made here: it is neither in the store nor on a branch of the remote that a person fetched.
 fn is_any_own(repo: &Repository, store: &Repository, named: Vec<Oid>) -> Result<bool, Error> {
     let (repo, known) = (repo.git2(), store.git2().odb()?);
     let mut walk = repo.revwalk()?;

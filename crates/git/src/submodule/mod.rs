@@ -1,5 +1,5 @@
-//! Submodules of a workspace that have files. Each is a detached worktree with refs of its own: what somebody commits in one
-//! is that workspace's alone. Its objects are lent by a store that all workspaces share.
+//! Submodules of a workspace that have files. Each is a detached worktree with refs of its own: a commit that a person makes in
+//! one is that workspace's alone. Its objects are lent by a store that all workspaces share.
 
 mod look;
 pub(crate) mod record;
@@ -83,7 +83,7 @@ impl Submodule {
         &self.url
     }
 
-    /// The commit at which it was put last, unless that was cut off. Somebody may have moved it since.
+    /// The commit at which the daemon put it last, unless that was cut off. A person may have moved it since.
     pub fn commit(&self) -> Option<CommitId> {
         let record = SubmoduleRecord::load(self.worktree.admin());
         let record = record.filter(|record| record.url == self.url && record.moving.is_none());
@@ -101,7 +101,7 @@ impl Submodule {
         self.worktree.says_head(commit)
     }
 
-    /// Whether somebody deleted its directory.
+    /// Whether a person or a build deleted its directory.
     pub fn is_deleted(&self) -> io::Result<bool> {
         Ok(matches!(self.place()?, SubmodulePlace::Free))
     }
@@ -206,12 +206,9 @@ impl Submodule {
         tokio::task::spawn_blocking(move || this.record(commit, None)).await?
     }
 
-    /// Takes for its place the commit that somebody put it at, which is the one that is recorded.
+    /// Takes note of the commit that a person put it at, where that is the one that the workspace records.
     pub fn adopt(&self, commit: &CommitId) -> Result<(), Error> {
-        match self.commit().as_ref() == Some(commit) {
-            true => Ok(()),
-            false => self.record(commit.clone(), None),
-        }
+        self.record(commit.clone(), None)
     }
 
     /// Returns what is to become of files that are not tracked.
@@ -243,7 +240,8 @@ impl Submodule {
         }
         match self.is_free().map_err(failed())? {
             true => {
-                self.discard(trash, looked_at)?;
+                // What is registered without a record may be a repository that somebody worked in.
+                self.discard(trash, Moment::EPOCH)?;
                 self.worktree.make()?;
                 self.record(commit.clone(), Some(MovingFrom::Nothing))?;
                 Ok(UntrackedFiles::Discard)

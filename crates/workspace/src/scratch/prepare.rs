@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::leased::LeasedWorktree;
 use super::submodules::Submodules;
 use crate::repos::FoundSubmodules;
-use crate::submodules::named;
+use crate::submodules::{UNNAMED, empty};
 use crate::workspace::blocking;
 use crate::{Error, fits};
 use branchyard_config::crash_point;
@@ -122,12 +122,12 @@ impl LeasedWorktree {
             let unnamed = blocking(move || submodules.unnamed(&root)).await?;
             let known: HashSet<_> = left.iter().map(|(path, _)| path.clone()).collect();
             let unnamed = unnamed.into_iter().filter(|path| !known.contains(path));
-            left.extend(unnamed.map(|path| (path, ".gitmodules does not name it".to_owned())));
+            left.extend(unnamed.map(|path| (path, UNNAMED.to_owned())));
         }
         if left.is_empty() {
             return Ok(Vec::new());
         }
-        let message = format!("submodules are left empty: {}", named(&left));
+        let message = empty(&left);
         match rule.are_required() {
             true => Err(Problem::new(ErrorKind::Conflict, "submodule_refused", message).into()),
             false => Ok(vec![Warning::new("submodules_empty", message)]),

@@ -12,6 +12,8 @@ use branchyard_git::{
 
 pub(super) use settled::{Settled, forget, left_empty};
 
+/// Why one is left empty that is in the tree alone.
+pub(super) const UNNAMED: &str = ".gitmodules does not name it";
 /// So many submodules are named in a warning; the others are counted.
 const NAMED: usize = 5;
 
@@ -94,6 +96,11 @@ pub(super) fn scan(workspace: &Workspace, repo: &Repository) -> Result<ScanResul
         changed: scan.changed || submodules.with_work().next().is_some(),
         untracked: submodules.expand(scan.untracked),
     })
+}
+
+/// What is told of submodules that are left empty.
+pub(super) fn empty(left: &[(PathBuf, String)]) -> String {
+    format!("submodules are left empty: {}", named(left))
 }
 
 /// The first of them with what is told of each, and how many more there are.
