@@ -25,7 +25,7 @@ use branchyard_model::{ErrorKind, Problem};
 pub const VERB: VerbEntry = VerbEntry {
     name: "checkout",
     title: "Bring files back",
-    description: "Makes files what is staged, or what the commit in `from` has, or one side of a conflict. Files with changes are overwritten with `confirm: true` only, and saved first. The branch stays: another one has a workspace of its own.",
+    description: "Makes files what is staged, what the commit in `from` has, or one side of a conflict. Changes are overwritten with `confirm: true` only, and saved first. The branch stays: another one has its own workspace.",
     effect: Effect::DESTROYS.repeatable(),
 };
 

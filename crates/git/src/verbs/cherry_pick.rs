@@ -17,7 +17,7 @@ use branchyard_model::Problem;
 pub const VERB: VerbEntry = VerbEntry {
     name: "cherry_pick",
     title: "Cherry-pick",
-    description: "Applies what given commits, or a range, changed elsewhere to this branch, a new commit each; or stages one without committing it. Stops at conflicts: resolve with git_resolve, then action continue, skip or abort.",
+    description: "Applies commits, or a range, from elsewhere to this branch, a new commit each; or stages one. Stops at conflicts: resolve with git_resolve, then action continue, skip or abort.",
     effect: Effect::DESTROYS,
 };
 

@@ -16,7 +16,7 @@ use crate::{
 pub const VERB: VerbEntry = VerbEntry {
     name: "clean",
     title: "Remove untracked files",
-    description: "Lists untracked files; with `dry_run: false` and `confirm: true` they are removed. What somebody could miss is saved first, and the answer says how to have it back. Repositories within stay unless they are named.",
+    description: "Lists untracked files; with `dry_run: false` and `confirm: true` they are removed. What somebody could miss is saved first. Repositories within stay unless they are named.",
     effect: Effect::DESTROYS.repeatable(),
 };
 

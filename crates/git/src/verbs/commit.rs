@@ -17,7 +17,7 @@ pub const NOTHING: &str = "nothing_to_commit";
 pub const VERB: VerbEntry = VerbEntry {
     name: "commit",
     title: "Commit",
-    description: "Commits what is staged, after staging `paths` or, with `all`, every change to tracked files. No hooks run, and nothing is pushed.",
+    description: "Commits what is staged, after staging `paths` or, with `all`, every change to tracked files. No hooks run; nothing is pushed.",
     effect: Effect::WRITES,
 };
 

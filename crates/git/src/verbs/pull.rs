@@ -12,7 +12,7 @@ use branchyard_model::{BranchName, CommitId};
 pub const VERB: VerbEntry = VerbEntry {
     name: "pull",
     title: "Take in what the remote has",
-    description: "Fetches a branch of the remote and rebases the workspace's own commits onto it (or merges it). With from another branch, such as main, it keeps up with its base. Conflicts are left to git_resolve, or with abort_on_conflict undone.",
+    description: "Fetches a branch of the remote and rebases own commits onto it (or merges it). With from another branch, such as main, it keeps up with its base. Conflicts are left to git_resolve, or with abort_on_conflict undone.",
     effect: Effect::WRITES.reaching_out(),
 };
 

@@ -17,7 +17,7 @@ use branchyard_model::{BranchName, ErrorKind, Problem};
 pub const VERB: VerbEntry = VerbEntry {
     name: "rebase",
     title: "Rebase",
-    description: "Makes the commits of this branch again on top of another branch or commit. Stops at conflicts (`ours` is what is rebased onto, `theirs` the replayed commit): resolve with git_resolve, then action continue, skip or abort. The old tip is `head_before`.",
+    description: "Replays this branch's commits on another branch or commit. Stops at conflicts (`ours` is what is rebased onto, `theirs` the replayed commit): resolve with git_resolve, then action continue, skip or abort. The old tip is `head_before`.",
     effect: Effect::DESTROYS,
 };
 

@@ -19,7 +19,7 @@ const LONGEST: usize = 255;
 pub const VERB: VerbEntry = VerbEntry {
     name: "reflog",
     title: "Where a branch has been",
-    description: "Lists where the branch, HEAD or another branch has pointed to, the latest first. Use it to find commits that a reset, rebase or amend left behind.",
+    description: "Lists where the branch, HEAD or another branch has pointed to, the latest first. Finds commits that a reset, rebase or amend left behind.",
     effect: Effect::READS,
 };
 

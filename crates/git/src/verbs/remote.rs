@@ -10,7 +10,7 @@ use branchyard_model::CommitId;
 pub const VERB: VerbEntry = VerbEntry {
     name: "remote",
     title: "Show the remote",
-    description: "Tells where the repository comes from, its default branch, and which branches are protected. With ask, the remote itself is asked which branches it has.",
+    description: "Tells where the repository comes from, its default branch, and which branches are protected. With ask, it is asked for its branches.",
     effect: Effect::READS.reaching_out(),
 };
 

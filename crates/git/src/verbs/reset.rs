@@ -16,7 +16,7 @@ use branchyard_model::{CommitId, Problem};
 pub const VERB: VerbEntry = VerbEntry {
     name: "reset",
     title: "Reset",
-    description: "Moves the branch to another commit (soft, mixed, hard), or takes `paths` out of the next commit. Mode hard discards changes and needs `confirm: true`; they are saved first, and the answer says how to have them back.",
+    description: "Moves the branch to another commit (soft, mixed, hard), or takes `paths` out of the next commit. Mode hard discards changes and needs `confirm: true`; they are saved first.",
     effect: Effect::DESTROYS.repeatable(),
 };
 

@@ -17,7 +17,7 @@ use branchyard_model::Problem;
 pub const VERB: VerbEntry = VerbEntry {
     name: "revert",
     title: "Revert",
-    description: "Undoes given commits by new commits, without rewriting history. Stops at conflicts: resolve with git_resolve, then action continue, skip or abort.",
+    description: "Undoes commits by new ones, without rewriting history. Stops at conflicts: resolve with git_resolve, then action continue, skip or abort.",
     effect: Effect::DESTROYS,
 };
 

@@ -28,7 +28,7 @@ const MOST_LINES: usize = 10_000;
 pub const VERB: VerbEntry = VerbEntry {
     name: "blame",
     title: "Who wrote which line",
-    description: "Says for each line of a file which commit it is from, by whom and why. Give `start_line` and `end_line` for the lines in question.",
+    description: "Says for each line of a file which commit it is from, by whom and why. `start_line` and `end_line` bound the lines.",
     effect: Effect::READS,
 };
 

@@ -19,7 +19,7 @@ pub use listing::{list, only_there, show, unmerged};
 pub const VERB: VerbEntry = VerbEntry {
     name: "branch",
     title: "Branches",
-    description: "Lists branches, shows one, creates one with a workspace of its own, renames or deletes one. With commits or work of its own it is deleted with `force: true` only, and saved first.",
+    description: "Lists, shows, creates (with a workspace of its own), renames or deletes branches. One with commits or work of its own is deleted with `force: true` only, and saved first.",
     effect: Effect::DESTROYS.reaching_out(),
 };
 

@@ -25,7 +25,7 @@ pub use version::Bump;
 pub const VERB: VerbEntry = VerbEntry {
     name: "changelog",
     title: "Material for release notes",
-    description: "Sorts the commits since the last tag, or between two tags or revisions, by the type and scope of conventional commits, with breaking changes apart, authors, pull request numbers and a suggested next version. ",
+    description: "Sorts commits since the last tag, or between two revisions, by conventional type and scope, with breaking changes, authors, pull request numbers and a suggested next version.",
     effect: Effect::READS,
 };
 

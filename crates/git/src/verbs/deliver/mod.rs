@@ -17,7 +17,7 @@ pub use combine::{Combined, combine};
 pub const VERB: VerbEntry = VerbEntry {
     name: "deliver",
     title: "Deliver to a shared branch",
-    description: "Merges what is committed here into another branch of the remote, or rebases it onto that, pushes and verifies that it has arrived; done again when that branch moved meanwhile. A conflict pushes nothing and waits in this workspace: git_resolve, then git_merge or git_rebase with action continue, and deliver again.",
+    description: "Merges what is committed here into another branch of the remote, or rebases it onto that, pushes and verifies; again when that branch moved meanwhile. A conflict pushes nothing and waits here: git_resolve, git_merge or git_rebase with action continue, and deliver again.",
     effect: Effect::WRITES.repeatable().reaching_out(),
 };
 

@@ -25,7 +25,7 @@ pub use walk::{Ends, LogStep, Walk};
 pub const VERB: VerbEntry = VerbEntry {
     name: "log",
     title: "History",
-    description: "Lists commits, the youngest first: of the branch, of a range such as `main..HEAD`, or of all branches, filtered by time, author, message or path. Ask for `stat` or `patch` to see what each commit changed.",
+    description: "Lists commits, the youngest first: of the branch, of a range such as `main..HEAD`, or of all branches, filtered by time, author, message or path. `stat` and `patch` show what each changed.",
     effect: Effect::READS,
 };
 

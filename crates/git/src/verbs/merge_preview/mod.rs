@@ -29,7 +29,7 @@ const MAX_OUTPUT: usize = 16 * 1024 * 1024;
 pub const VERB: VerbEntry = VerbEntry {
     name: "merge_preview",
     title: "Would it merge?",
-    description: "Tries whether this branch would merge into another, the remote's default branch where none is named, and lists the files in conflict, without touching any workspace.",
+    description: "Tries whether this branch would merge into another (the default branch if none is named), and lists files in conflict, touching no workspace.",
     effect: Effect::READS.reaching_out(),
 };
 

@@ -20,7 +20,7 @@ pub use standing::{Standing, outgoing, standing};
 pub const VERB: VerbEntry = VerbEntry {
     name: "push",
     title: "Push to the remote",
-    description: "Commits (if a message is given), takes in what the remote has, pushes the branch, again when the remote moved meanwhile, and verifies that it has arrived. Conflicts are told and push nothing; what is committed stays. New files that look like secrets or build output are withheld unless paths names them.",
+    description: "Commits (with a message), takes in what the remote has, pushes, again when the remote moved meanwhile, and verifies. Conflicts are told and push nothing; what is committed stays. New files that look like secrets or build output are withheld unless paths names them.",
     effect: Effect {
         // On an agent's branch, or with force, it replaces what the remote has.
         destroys: true,

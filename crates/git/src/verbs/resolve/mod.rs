@@ -18,7 +18,7 @@ use branchyard_model::{ErrorKind, Problem};
 pub const VERB: VerbEntry = VerbEntry {
     name: "resolve",
     title: "Resolve conflicts",
-    description: "Settles files that are in conflict and stages them: take a side, base, delete or the file as it is now, or give the content. Without arguments it lists what is left, with the hunks. When nothing is, call the verb under way (git_merge, git_rebase, …) with action continue.",
+    description: "Settles files in conflict and stages them: take a side, base, delete or the file as it is, or give the content. Without arguments it lists what is left, with the hunks. When nothing is, call the verb under way (git_merge, git_rebase, …) with action continue.",
     effect: Effect::DESTROYS,
 };
 

@@ -27,7 +27,7 @@ pub use remove::remove;
 pub const VERB: VerbEntry = VerbEntry {
     name: "stash",
     title: "Put changes aside",
-    description: "Puts changes aside (push) and brings them back (pop, apply); list, show and drop. Only stashes of this branch are seen, and each is taken by its id. Conflicts are listed in the answer, and the stash is kept then.",
+    description: "Puts changes aside (push) and brings them back (pop, apply); list, show and drop. Only this branch's stashes are seen, each taken by its id. With conflicts the stash is kept.",
     effect: Effect::DESTROYS,
 };
 

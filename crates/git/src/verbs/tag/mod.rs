@@ -22,7 +22,7 @@ pub use verify::{Verdict, Verification, verify};
 pub const VERB: VerbEntry = VerbEntry {
     name: "tag",
     title: "Tags",
-    description: "Lists tags, shows, creates, verifies the signature of, or deletes one. Tags are shared by all workspaces, and are only here until git_push sends them.",
+    description: "Lists tags, shows, creates, verifies the signature of, or deletes one. All workspaces share them, and only git_push sends them.",
     effect: Effect::DESTROYS,
 };
 
