@@ -44,6 +44,8 @@ have pytest || packages+=(python3-pytest)
 have unzip || packages+=(unzip)
 # Builds that are not of make, for warm starts.
 have ninja || packages+=(ninja-build)
+# Contents of LFS files.
+have git-lfs || packages+=(git-lfs)
 
 stale=()
 for wanted in "$@"; do

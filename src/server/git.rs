@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use super::THIS_PROGRAM;
 use branchyard_config::Config;
-use branchyard_git::{BEARER, Git, Settings, Signing, lacks_bearer, ssh_command};
-use branchyard_process::{Confinement, own_program};
+use branchyard_git::{BEARER, Git, Settings, Signing, lacks_bearer, lfs, ssh_command};
+use branchyard_process::{Confinement, find_program, own_program};
 use branchyard_runtime::disk::Trash;
 
 /// Git by the settings of `config`, confined where this machine allows it.
@@ -69,6 +69,7 @@ fn settings(config: &Config, program: &Path) -> Settings {
         user_name: git.user_name.as_str().to_owned(),
         user_email: git.user_email.as_str().to_owned(),
         protocols: git.allowed_protocols_env(),
+        lfs: find_program(lfs::PROGRAM, &config.path).is_some(),
         freshness: git.freshness,
         remote_timeout: config.timeouts.remote,
         stall_timeout: config.timeouts.fetch_stall,

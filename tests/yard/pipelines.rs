@@ -16,6 +16,7 @@ mod job_secrets;
 mod job_tests;
 mod jobs;
 mod kills;
+mod lfs;
 mod matrix;
 mod own_keys;
 mod refusals;

@@ -108,7 +108,7 @@ pub use pipelines::{JobReuse, PipelinesConfig, RepoJob, RepoPipelines, RetryOn};
 pub use port_range::{PORTS_EACH, PortRange};
 pub use reach::{HttpConfig, SshConfig};
 pub use reaper::{MergedAgentBranches, ReaperConfig};
-pub use repo::{RepoConfig, Submodules, WarmStart};
+pub use repo::{Filling, RepoConfig, WarmStart};
 pub use reserved::{is_own_variable, is_reserved_variable};
 pub use sandbox::{RepoSandbox, SandboxConfig};
 pub use secret::{Secret, SecretConfig, SecretName, SecretValue};

@@ -85,7 +85,12 @@ pub struct RepoConfig<Url = RepoUrl> {
     /// may be on the host of this repo, or on any that callers may register. Who can push a branch here reads what git's
     /// credentials open there.
     #[serde(default)]
-    pub submodules: Submodules,
+    pub submodules: Filling,
+    /// Whether workspaces and jobs of pipelines have the contents of files that git-lfs keeps. "auto": where git-lfs is installed;
+    /// else they stay pointers, with a warning. "require": without it a run or job with such a file is rejected. "off": they
+    /// stay pointers. Contents that the remote does not give out are an error but where this is "off".
+    #[serde(default)]
+    pub lfs: Filling,
     /// Extra `make` arguments that callers may pass in this repo.
     #[serde(default)]
     pub allow_make_args: Vec<MakeArg>,
@@ -119,17 +124,29 @@ pub enum WarmStart {
     Off,
 }
 
-/// Which submodules are filled.
+/// Whether what a commit names and its repository does not have is brought: submodules, and contents of LFS files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Submodules {
-    /// Those that may be.
+pub enum Filling {
+    /// What may be had.
     #[default]
     Auto,
     /// All, or it is an error.
     Require,
-    /// None.
+    /// Nothing.
     Off,
+}
+
+impl Filling {
+    /// Whether what is missing is an error.
+    pub fn is_required(self) -> bool {
+        self == Self::Require
+    }
+
+    /// Whether it is told what is missing.
+    pub fn is_wanted(self) -> bool {
+        self != Self::Off
+    }
 }
 
 impl RepoConfig {
@@ -157,6 +174,7 @@ impl<Url> RepoConfig<Url> {
             toolchain: self.toolchain,
             warm: self.warm,
             submodules: self.submodules,
+            lfs: self.lfs,
             allow_make_args: self.allow_make_args,
             allow_env: self.allow_env,
             allow_exec: self.allow_exec,

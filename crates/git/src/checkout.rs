@@ -23,12 +23,13 @@ pub(super) use plan::{CheckoutEntry, CheckoutKind, CheckoutPlan};
 pub(super) use write::files as write_entries;
 
 /// What a store and its workspaces set, and what means nothing to a checkout.
-const KNOWN: [&str; 6] = [
+const KNOWN: [&str; 7] = [
     "core.repositoryformatversion",
     "core.filemode",
     "core.bare",
     "core.logallrefupdates",
     "extensions.worktreeconfig",
+    "lfs.repositoryformatversion",
     "submodule.active",
 ];
 const HARMLESS: [&str; 5] = ["branch.", "gc.", "maintenance.", "push.", "remote."];

@@ -190,6 +190,11 @@ impl Git {
         &self.credential
     }
 
+    /// Whether its remote has to be on the internet.
+    pub fn must_be_public(&self) -> bool {
+        self.public_host.is_some()
+    }
+
     pub(super) fn public_host(&self) -> &Option<Arc<PublicHost>> {
         &self.public_host
     }

@@ -53,11 +53,15 @@ pub(super) fn confined(
 /// For a command that changes nothing. `dir` is a real name, as in all that follows.
 pub fn worktree_to_read(dir: &Path) -> io::Result<Vec<Mount>> {
     let (store, admin) = store_of(dir)?;
-    Ok(vec![
-        Mount::ReadOnly(store),
-        Mount::ReadOnly(admin),
-        Mount::ReadOnly(dir.to_owned()),
-    ])
+    let contents = store.join("lfs");
+    let mut mounts = vec![Mount::ReadOnly(store)];
+    if contents.is_dir() {
+        // Git-lfs writes what it makes a pointer of.
+        mounts.push(Mount::Blank(contents));
+    }
+    mounts.push(Mount::ReadOnly(admin));
+    mounts.push(Mount::ReadOnly(dir.to_owned()));
+    Ok(mounts)
 }
 
 /// All of the store is there to be changed, but for what is never git's to change.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::credential::CredentialLease;
-use super::{Error, Git};
+use super::{Error, Git, lfs};
 
 /// Whether a git process is going to talk to the remote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,6 +118,9 @@ impl Git {
     fn configuration(&self, access: NetworkAccess) -> Vec<(&'static str, String)> {
         let pinned = PINNED.map(|(key, value)| (key, value.to_owned()));
         let mut configuration = Vec::from(pinned);
+        if self.settings().lfs {
+            configuration.extend(lfs::FILTER.map(|(key, value)| (key, value.to_owned())));
+        }
         if access == NetworkAccess::Remote {
             let settings = self.settings();
             let proxy = settings.proxy.clone().map(|proxy| ("http.proxy", proxy));

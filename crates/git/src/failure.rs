@@ -51,6 +51,11 @@ const WORDS: &[(&str, RemoteFailure)] = &[
     ("you have requested strict checking", RemoteFailure::HostKey),
     ("no matching host key type found", RemoteFailure::HostKey),
     ("authentication failed for", RemoteFailure::Auth),
+    // Git-lfs names no status here.
+    ("authentication required:", RemoteFailure::Auth),
+    ("authorization error:", RemoteFailure::Forbidden),
+    ("repository or object not found:", RemoteFailure::NotFound),
+    (": [404]", RemoteFailure::NotFound),
     ("could not read username for", RemoteFailure::Auth),
     ("could not read password for", RemoteFailure::Auth),
     // ssh names the methods in brackets; without them it is a file of this machine's.
@@ -85,6 +90,7 @@ const WORDS: &[(&str, RemoteFailure)] = &[
     ("connection closed by", RemoteFailure::CutOff),
     ("non-properly terminated", RemoteFailure::CutOff),
     ("unexpected eof while reading", RemoteFailure::CutOff),
+    ("lfs: unexpected eof", RemoteFailure::CutOff),
     ("transfer closed with", RemoteFailure::CutOff),
     ("empty reply from server", RemoteFailure::CutOff),
     ("was not closed cleanly", RemoteFailure::CutOff),
@@ -297,8 +303,12 @@ impl fmt::Display for RemoteFailure {
 
 /// The HTTP status in what curl says.
 fn status_of(said: &str) -> Option<u16> {
-    let (_, after) = said.split_once("url returned error: ")?;
-    after.get(..3)?.parse().ok()
+    // Git, and git-lfs.
+    let before = ["url returned error: ", "from http "];
+    let after = before
+        .iter()
+        .find_map(|words| Some(said.split_once(words)?.1));
+    after?.get(..3)?.parse().ok()
 }
 
 #[cfg(test)]

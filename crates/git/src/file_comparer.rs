@@ -16,6 +16,7 @@ use rustix::fs::FileType;
 
 use super::attributes::{FILE_NAME as ATTRIBUTES, may_apply};
 use super::gitlink::nested_head;
+use super::lfs::LfsPointer;
 use super::plain_file::open_plain;
 use super::still_files::StillFiles;
 use super::untracked_entry::GITLINK;
@@ -133,6 +134,13 @@ impl<'repo> FileComparer<'repo> {
             return Ok(gone);
         };
         let len = file.metadata().map_err(Error::io("look at a file"))?.len();
+        if let Some(pointer) = self.pointer(id)
+            && pointer.size() == len
+            && self.may_convert(path, true)?
+        {
+            let is_same = pointer.is_of(file).map_err(Error::io("read a file"))?;
+            return Ok(differs(ChangeKind::Modified, None).filter(|_| !is_same || now != mode));
+        }
         if len > LARGE && !self.may_be_of_length(id, len) && !self.may_convert(path, true)? {
             return Ok(differs(ChangeKind::Modified, None));
         }
@@ -152,6 +160,14 @@ impl<'repo> FileComparer<'repo> {
     fn may_be_of_length(&self, id: Oid, len: u64) -> bool {
         let header = self.repo.git2().odb().and_then(|odb| odb.read_header(id));
         header.map_or(true, |(size, _)| size as u64 == len)
+    }
+
+    /// The pointer that the blob `id` is, if git-lfs keeps a content for it.
+    fn pointer(&self, id: Oid) -> Option<LfsPointer> {
+        let objects = self.repo.git2().odb().ok()?;
+        let (size, _) = objects.read_header(id).ok()?;
+        let blob = (size as u64 <= LfsPointer::MOST).then(|| self.repo.git2().find_blob(id));
+        LfsPointer::parse(blob?.ok()?.content())
     }
 
     /// Whether git may keep the file in another form than it has in the worktree.

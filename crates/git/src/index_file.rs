@@ -163,6 +163,11 @@ impl IndexFile {
         stat.modified >= self.written
     }
 
+    /// The same to a git that compares whole seconds.
+    pub(crate) fn is_racy_in_seconds(&self, stat: &FileStat) -> bool {
+        stat.modified.0 >= self.written.0
+    }
+
     /// Whether the file of an entry is the one that was written then, and was not written to since, beyond doubt.
     pub fn is_as_noted(&self, entry: &IndexedFile, found: &Stat) -> bool {
         let mode = match FileType::from_raw_mode(found.st_mode) {
@@ -306,6 +311,11 @@ impl FileStat {
             owner: (stat.st_uid, stat.st_gid),
             size: narrow(stat.st_size),
         }
+    }
+
+    /// The same of a file that git is to look into.
+    pub(crate) fn in_doubt(self) -> Self {
+        Self { size: 0, ..self }
     }
 
     pub fn modified(&self) -> Moment {

@@ -28,6 +28,7 @@ mod ids;
 mod ignore_rules;
 mod index_file;
 mod isolation;
+pub mod lfs;
 mod locks;
 mod maintenance;
 mod marks;

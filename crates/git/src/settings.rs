@@ -24,6 +24,8 @@ pub struct Settings {
     pub user_email: String,
     /// Value of `GIT_ALLOW_PROTOCOL`.
     pub protocols: String,
+    /// Whether git-lfs is there.
+    pub lfs: bool,
     /// How old what a remote said may be to bring a workspace up to date with.
     pub freshness: Duration,
     /// How long a remote may take to list its refs.
@@ -67,6 +69,7 @@ impl Settings {
             user_name: "Test".to_owned(),
             user_email: "test@localhost".to_owned(),
             protocols: "file".to_owned(),
+            lfs: false,
             freshness: Duration::ZERO,
             remote_timeout: Duration::from_secs(10),
             stall_timeout: Duration::from_secs(10),

@@ -21,6 +21,8 @@ use branchyard_model::{ErrorKind, Problem, RepoName};
 const INFO_FILE: &str = "branchyard.json";
 const INFO_VERSION: u32 = 1;
 const MAX_INFO: u64 = 1 << 20;
+/// Git-lfs would write it into the configuration where it is missing.
+pub(super) const LFS_VERSION: &str = "[lfs]\n\trepositoryformatversion = 0\n";
 /// What nothing of ours writes into a store. Git would take objects of other stores, and grafts, for its own.
 const PLANTED: [&str; 6] = [
     "info/attributes",
@@ -163,7 +165,7 @@ impl Store {
     ///
     /// Returns the names of what had to be put back.
     pub fn guard(&self) -> io::Result<Vec<&'static str>> {
-        let mut restored = Vec::new();
+        let (mut restored, mut is_old) = (Vec::new(), false);
         // Without them git does not take this for a repository.
         for needed in ["objects", "refs"] {
             let path = self.path.join(needed);
@@ -176,8 +178,14 @@ impl Store {
             restored.push("special files");
         }
         for (name, expected) in self.configuration() {
-            if !is_exactly(&self.path.join(name), &expected) {
-                restored.push(name);
+            let path = self.path.join(name);
+            if is_exactly(&path, &expected) {
+                continue;
+            }
+            // An earlier version of ours wrote that, and nobody else changed it.
+            match is_exactly(&path, &expected.replacen(LFS_VERSION, "", 1)) {
+                true => is_old = true,
+                false => restored.push(name),
             }
         }
         // With a `commondir` of its own the store would take all of this from elsewhere.
@@ -197,7 +205,7 @@ impl Store {
             fs::remove_file(&exclude)?;
             restored.push("info/exclude");
         }
-        if !restored.is_empty() {
+        if is_old || !restored.is_empty() {
             self.write_configuration()?;
         }
         Ok(restored)
@@ -218,6 +226,7 @@ impl Store {
         let shared = format!(
             "[core]\n\trepositoryformatversion = 1\n\tfilemode = true\n\tlogAllRefUpdates = always\n\
              [extensions]\n\tworktreeConfig = true\n\
+             {LFS_VERSION}\
              [gc]\n\tauto = 0\n\tworktreePruneExpire = never\n\
              [maintenance]\n\tauto = false\n\
              [push]\n\tdefault = current\n\

@@ -12,6 +12,8 @@ pub(super) struct Checks {
     pub(super) network: bool,
     /// What the remote has of the branch is to be brought here first.
     pub(super) brings: bool,
+    /// It changes what the remote has of the branch.
+    pub(super) pushes: bool,
     /// It changes nothing.
     pub(super) reads: bool,
     /// It is refused on a protected branch, which may be known to be one only once the repo is cloned.

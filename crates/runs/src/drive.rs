@@ -364,7 +364,11 @@ impl Drive {
             .map_err(judged)?;
         if spec.kind == RunKind::Git {
             guard::guard(workspace, &report).map_err(judged)?;
+            if checks.pushes {
+                verbs::upload_before_push(workspace).await.map_err(judged)?;
+            }
         } else {
+            unfilled::fill(workspace, &report).await.map_err(judged)?;
             match unfilled::warnings(workspace).await {
                 Ok(warnings) => warnings.into_iter().for_each(|warning| self.warn(warning)),
                 Err(error) => {

@@ -177,6 +177,7 @@ fn git(
         });
     }
     let checks = Checks {
+        pushes: call.pushes(),
         beneath: call.beneath,
         network: call.access == GitAccess::Network,
         brings: call.access == GitAccess::Pull,

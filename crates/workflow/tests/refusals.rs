@@ -127,7 +127,7 @@ fn what_comes_later_is_refused_as_such() {
             .contains(":2:12: a job that calls a workflow")
     );
     assert!(fault("on: push\njobs: {a: {uses: o/r/x.yml@v1}}").ends_with("(action_not_supported)"));
-    assert!(fault(&step("uses: actions/checkout@v4\nwith: {lfs: true}")).contains(":7:16: `lfs`"));
+    assert!(fault(&step("uses: actions/checkout@v4\nwith: {path: sub}")).contains(":7:16: `path`"));
 }
 
 #[test]

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use super::{Error, Workspace};
 use crate::repos::Repo;
+use crate::room::check_room;
 use branchyard_git as git;
 use branchyard_git::{DetachedWorktree, object_id};
-use branchyard_model::{CommitId, ErrorKind, Problem};
+use branchyard_model::CommitId;
 use branchyard_runtime::disk::{Amount, Room};
 
 /// With more room than this nobody counts beforehand what a checkout takes.
@@ -72,13 +73,4 @@ pub(super) fn check_detached(
         }
         _ => Ok(()),
     }
-}
-
-fn check_room(repo: &Repo, target: &CommitId, need: Amount) -> Result<(), Error> {
-    let room = Room::of(repo.home()).map_err(Error::io("see how full the disk is"))?;
-    let Some(shortage) = room.less_than(need) else {
-        return Ok(());
-    };
-    let detail = format!("the files of {target} do not fit: {shortage}");
-    Err(Problem::new(ErrorKind::StorageFull, "disk_full", detail).into())
 }

@@ -7,6 +7,7 @@
 //! order: `queue`, `files`, the repo's registry.
 
 mod agents;
+mod blocking;
 mod build_output;
 pub mod built_from;
 pub mod code_env;
@@ -27,6 +28,7 @@ mod in_the_way;
 pub mod included;
 mod left_out;
 mod lending;
+mod lfs;
 mod live;
 mod names;
 mod parallel;
@@ -45,6 +47,7 @@ pub mod remove;
 pub mod repos;
 mod reset;
 pub mod restore;
+mod room;
 pub mod salvage;
 mod scan_limit;
 mod scanner;

@@ -9,9 +9,9 @@ use jiff::Timestamp;
 use super::error::conflict;
 use super::work::{Belongings, Look, WorkEntry};
 use super::{Error, Report, Reporter, Workspace, Workspaces};
+use crate::blocking::blocking;
 use crate::included::IncludedFiles;
 use crate::repos::{Repo, Repos};
-use crate::workspace::blocking;
 use crate::{removal, work};
 use branchyard_git::{self as git, Contents, Manifest, Repository, Saved, UntrackedKind};
 use branchyard_model::{

@@ -10,7 +10,7 @@ use crate::error::conflict;
 use crate::repos::{FoundSubmodule, FoundSubmodules};
 use crate::submodules::{Settled, SubmodulesLook, UNNAMED, empty, forget, named};
 use crate::work::{self, Belongings, Look};
-use crate::{Error, Report, Reporter, Workspace, fits};
+use crate::{Error, Report, Reporter, Workspace, fits, unfilled};
 use branchyard_git::{self as git, DetachedWorktree, LookedSubmodule, Submodule};
 use branchyard_model::{CommitId, ErrorKind, Phase, Problem, Warning};
 use branchyard_runtime::disk::Moment;
@@ -57,8 +57,17 @@ pub(super) enum Stragglers {
     Refused,
 }
 
-/// Has them follow the commit of the workspace. The caller holds its files exclusively.
+/// Has them follow the commit of the workspace, and LFS files be there. The caller holds its files exclusively.
 pub(super) async fn settle(
+    workspace: &Arc<Workspace>,
+    stragglers: Stragglers,
+    report: &Reporter,
+) -> Result<(), Error> {
+    settle_submodules(workspace, stragglers, report).await?;
+    unfilled::fill(workspace, report).await
+}
+
+async fn settle_submodules(
     workspace: &Arc<Workspace>,
     stragglers: Stragglers,
     report: &Reporter,
@@ -216,7 +225,7 @@ fn plan(workspace: &Workspace, found: &FoundSubmodules) -> Result<SettlePlan, Er
             None => plan.gone.push(here.submodule().clone()),
         }
     }
-    if workspace.repo().submodules().are_wanted() {
+    if workspace.repo().submodules().rule().is_wanted() {
         let named = found.filled.iter().map(|to| &to.path);
         let named = named.chain(found.left_empty.iter().map(|(path, _)| path));
         let named: HashSet<_> = named.collect();
@@ -291,18 +300,18 @@ fn finish(
     stragglers: Stragglers,
     report: &Reporter,
 ) -> Result<(), Error> {
-    let rule = workspace.repo().submodules();
+    let submodules = workspace.repo().submodules();
     let mut left_empty = found.left_empty.clone();
     let unnamed = plan.unnamed.iter().cloned();
     left_empty.extend(unnamed.map(|path| (path, UNNAMED.to_owned())));
-    if rule.are_required() && !left_empty.is_empty() {
+    if submodules.rule().is_required() && !left_empty.is_empty() {
         let message = empty(&left_empty);
         return Err(Problem::new(ErrorKind::Conflict, "submodule_refused", message).into());
     }
     if plan.stay.is_empty() {
         let settled = Settled {
             commit,
-            decided_by: rule.decided_by(),
+            decided_by: submodules.decided_by(),
             left_empty,
         };
         return settled.save(workspace);

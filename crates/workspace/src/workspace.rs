@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use tokio::sync::{Mutex as AsyncMutex, Notify, Semaphore};
 use tokio_util::task::TaskTracker;
 
+use crate::blocking::blocking;
 use crate::files_lock::FilesLock;
 use crate::helpers::Helpers;
 use crate::lending::Lending;
@@ -22,9 +23,10 @@ use crate::repos::Repo;
 use crate::scan_limit::ScanLimit;
 use crate::scanner::Scanner;
 use crate::setup::KeptSetups;
+use crate::unfilled::found::{Unfilled, UnfilledMark};
 use crate::{Error, FilesGuard, Ticks, WorkspaceQueue};
 use branchyard_git::{self as git, Repository, Worktree};
-use branchyard_model::{BranchName, Warning};
+use branchyard_model::BranchName;
 use branchyard_runtime::disk::Trash;
 use branchyard_runtime::yard_events::{WorkspaceChange, WorkspaceEvent, YardChange};
 
@@ -50,7 +52,7 @@ pub struct Workspace {
     scanner: Scanner,
     scan_limit: ScanLimit,
     /// What is missing in it, by the state of its index.
-    unfilled: Remembered<(u64, u64, i64, i64), Vec<Warning>>,
+    unfilled: Remembered<UnfilledMark, Arc<Unfilled>>,
 }
 
 /// What all workspaces have in common.
@@ -144,7 +146,7 @@ impl Workspace {
         &self.scanner
     }
 
-    pub(crate) fn unfilled(&self) -> &Remembered<(u64, u64, i64, i64), Vec<Warning>> {
+    pub(crate) fn unfilled(&self) -> &Remembered<UnfilledMark, Arc<Unfilled>> {
         &self.unfilled
     }
 
@@ -268,14 +270,6 @@ impl Workspace {
         self.blocking(move |this| work(this, &this.worktree.open()?))
             .await
     }
-}
-
-/// Runs work that may block.
-pub(crate) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Error> + Send + 'static,
-) -> Result<T, Error> {
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(git::Error::from)?
 }
 
 impl Drop for Workspace {

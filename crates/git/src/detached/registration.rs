@@ -10,7 +10,7 @@ use super::bin::{Bin, FILE as BIN};
 use super::filled::FilledSubmodules;
 use super::{DetachedWorktree, Refs, known};
 use crate::fixed_file::{is_exactly, write_whole};
-use crate::store::quoted;
+use crate::store::{LFS_VERSION, quoted};
 use crate::submodule::record::{RECORD, SUBMODULES};
 use crate::worktree::clear_special;
 use branchyard_runtime::disk::if_there;
@@ -64,7 +64,7 @@ impl DetachedWorktree {
                 let url = quoted(url);
                 let config = format!(
                     "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = false\n\tlogAllRefUpdates = true\n\
-                     {ACTIVE}[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n\
+                     {LFS_VERSION}{ACTIVE}[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n\
                      [remote \"origin\"]\n\turl = {url}\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n"
                 );
                 let objects = self.store.strip_prefix(&self.registered_in);

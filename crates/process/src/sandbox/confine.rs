@@ -18,6 +18,8 @@ use branchyard_model::SandboxProfile;
 
 /// What a confined command may put into its private `/tmp`.
 const TMP_SIZE: &str = "67108864";
+/// And into each directory that is blank for it.
+pub(super) const BLANK_SIZE: &str = TMP_SIZE;
 /// By these numbers bwrap finds its options and its filters.
 const OPTIONS: i32 = 3;
 const FIRST_FILTER: i32 = 4;
@@ -31,6 +33,8 @@ pub enum Mount {
     Writable(PathBuf),
     /// An empty directory that cannot be written to is in its place.
     Hidden(PathBuf),
+    /// An empty directory is in its place, and what is written there goes with the command.
+    Blank(PathBuf),
 }
 
 /// A way to confine commands that was tried on this machine; cheap to clone.
@@ -84,6 +88,9 @@ impl Confinement {
                     list(&mut options, &["--ro-bind-try"], &[path, path]);
                 }
                 Mount::Writable(path) => list(&mut options, &["--bind"], &[path, path]),
+                Mount::Blank(path) => {
+                    list(&mut options, &["--size", BLANK_SIZE, "--tmpfs"], &[path])
+                }
                 Mount::Hidden(path) => {
                     list(&mut options, &["--tmpfs"], &[path]);
                     list(&mut options, &["--remount-ro"], &[path]);

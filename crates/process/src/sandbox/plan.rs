@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use super::confine::BLANK_SIZE;
 use super::host_inodes::LEFT_TO_INIT;
 use super::system::System;
 use super::{KeptWorktree, Mount, Sandbox, Shown};
@@ -232,6 +233,12 @@ impl SandboxPlan {
                 let found = real(path)?;
                 self.writable.push(found.clone());
                 self.bind("--bind", &found, path)
+            }
+            Mount::Blank(path) => {
+                let found = real(path)?;
+                self.add(&["--size", BLANK_SIZE, "--tmpfs", text(&found)?]);
+                self.writable.push(found);
+                Ok(())
             }
             Mount::Hidden(path) => {
                 self.add(&["--tmpfs", text(path)?, "--remount-ro", text(path)?]);

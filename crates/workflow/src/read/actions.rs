@@ -46,6 +46,7 @@ const CHECKOUT: &[&str] = &[
     "clean",
     "fetch-depth",
     "fetch-tags",
+    "lfs",
     "persist-credentials",
     "ref",
     "repository",
@@ -57,7 +58,6 @@ const CHECKOUT: &[&str] = &[
 const CHECKOUT_NOT_YET: &[&str] = &[
     "filter",
     "github-server-url",
-    "lfs",
     "path",
     "sparse-checkout",
     "sparse-checkout-cone-mode",
@@ -191,7 +191,8 @@ mod tests {
     fn inputs_are_known() {
         assert_eq!(BuiltIn::Checkout.input("fetch-depth"), InputSupport::Taken);
         assert_eq!(BuiltIn::Checkout.input("submodules"), InputSupport::Taken);
-        assert_eq!(BuiltIn::Checkout.input("lfs"), InputSupport::NotYet);
+        assert_eq!(BuiltIn::Checkout.input("lfs"), InputSupport::Taken);
+        assert_eq!(BuiltIn::Checkout.input("filter"), InputSupport::NotYet);
         assert_eq!(BuiltIn::Cache.input("keys"), InputSupport::Unknown);
     }
 

@@ -137,7 +137,7 @@ impl Editor {
             // A build may have written to it since it was read.
             let is_same = fs::read(&spare).is_ok_and(|replaced| replaced == old.content);
             if !is_same {
-                files.unplace(path, &spare).map_err(failed())?;
+                files.exchange(path, &spare).map_err(failed())?;
             }
             // The next change removes it, too.
             let _ = fs::remove_file(&spare);

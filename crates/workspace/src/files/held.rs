@@ -10,8 +10,8 @@ use super::change::MAX_CHANGED;
 use super::search::until_over;
 use super::{FilePart, Grep, ListRequest, Listing, Matches, ReadRequest};
 use crate::Error;
+use crate::blocking::blocking;
 use crate::scratch::HeldScratch;
-use crate::workspace::blocking;
 use branchyard_git::{CommitTree, object_id};
 use branchyard_model::sha256;
 

@@ -12,8 +12,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio_util::task::TaskTracker;
 
+use super::named_urls::NamedUrls;
 use super::protection::Protection;
-use super::submodules::SubmoduleStores;
 use super::{Repo, RepoError, Source};
 use branchyard_config::{
     BuildOutput, Config, EnvName, EnvValue, RepoConfig, RepoUrl, Task, TaskName, UrlPolicy, WebHost,
@@ -215,8 +215,8 @@ impl Repos {
         if self.config.named_profile(Some(&config)) == Some(SandboxProfile::None) {
             git = git.unconfined();
         }
-        let of = (name, &config.url, config.submodules);
-        let submodules = SubmoduleStores::new(self.config.clone(), of, source, git.clone());
+        let of = (name, &config.url);
+        let urls = NamedUrls::new(self.config.clone(), of, source, git.clone());
         if let Some((place, credential)) = self.config.access.credential(name, &config.url) {
             git = git.with_credential(place, credential);
         }
@@ -228,8 +228,8 @@ impl Repos {
             name.clone(),
             config,
             (source, Protection::of(&self.config, name)),
-            (git, submodules),
-            workspaces,
+            (git, Arc::new(urls)),
+            (workspaces, self.staging()),
             &self.tasks,
             self.news.clone(),
         ))

@@ -11,6 +11,8 @@ use super::RepoError;
 use super::answers::{Answers, Failures, RememberedAnswers, RememberedListing};
 use super::blocking::blocking;
 use super::health::Health;
+use super::lfs::LfsRemote;
+use super::named_urls::NamedUrls;
 use super::protection::Protection;
 use super::source::Source;
 use super::submodules::SubmoduleStores;
@@ -45,6 +47,7 @@ pub struct Repo {
     home: PathBuf,
     store: Store,
     submodules: SubmoduleStores,
+    lfs: Arc<LfsRemote>,
     /// Covers worktree add and remove, branch create and delete.
     registry: tokio::sync::Mutex<()>,
     clones: Arc<SingleFlight<(), Result<(), RepoError>>>,
@@ -73,15 +76,22 @@ impl Repo {
         name: RepoName,
         config: RepoConfig,
         (source, protection): (Source, Protection),
-        (git, submodules): (Git, SubmoduleStores),
-        workspaces: &Path,
+        (git, urls): (Git, Arc<NamedUrls>),
+        (workspaces, staging): (&Path, PathBuf),
         tasks: &TaskTracker,
         news: EventBus,
     ) -> Self {
         let home = workspaces.join(name.dir().as_str());
-        let url = config.url.as_str().to_owned();
+        let store = Store::at(home.join(".git"), config.url.as_str().to_owned());
+        let outer = store.path().to_owned();
         Self {
-            store: Store::at(home.join(".git"), url),
+            lfs: LfsRemote::new(
+                (&config.url, git.clone()),
+                (outer.clone(), staging.clone()),
+                urls.clone(),
+            ),
+            submodules: SubmoduleStores::new(urls, config.submodules, (outer, staging)),
+            store,
             name,
             config,
             source,
@@ -89,7 +99,6 @@ impl Repo {
             news,
             git,
             home,
-            submodules,
             registry: tokio::sync::Mutex::new(()),
             clones: SingleFlight::joining(tasks.clone()),
             asks: SingleFlight::new(tasks.clone()),
@@ -128,6 +137,10 @@ impl Repo {
 
     pub fn submodules(&self) -> &SubmoduleStores {
         &self.submodules
+    }
+
+    pub(crate) fn lfs(&self) -> &Arc<LfsRemote> {
+        &self.lfs
     }
 
     pub fn is_cloned(&self) -> bool {

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use super::RepoError;
 use super::blocking::blocking;
+use super::lfs::LfsRemote;
+use super::named_urls::NamedUrls;
 use branchyard_config::RepoUrl;
 use branchyard_git::{self as git, Git, Store, object_id};
 use branchyard_model::{CommitId, ErrorKind, Problem};
@@ -16,6 +18,7 @@ pub struct SubmoduleStore {
     url: RepoUrl,
     git: Git,
     store: Store,
+    lfs: Arc<LfsRemote>,
     staging: PathBuf,
     /// One process at a time fetches; who waits for it finds what it fetched.
     network: tokio::sync::Mutex<()>,
@@ -23,10 +26,20 @@ pub struct SubmoduleStore {
 
 impl SubmoduleStore {
     /// Within the store of the repository it is, or is to be; in the other directory it is made.
-    pub(super) fn new(url: &RepoUrl, git: Git, (outer, staging): (&Path, PathBuf)) -> Self {
+    pub(super) fn new(
+        url: &RepoUrl,
+        urls: &Arc<NamedUrls>,
+        (outer, staging): (&Path, PathBuf),
+    ) -> Self {
         let path = git::submodule_store(outer, url.as_str());
+        let git = urls.git_for(url);
         Self {
             url: url.clone(),
+            lfs: LfsRemote::new(
+                (url, git.clone()),
+                (path.clone(), staging.clone()),
+                urls.clone(),
+            ),
             git,
             store: Store::at(path, url.as_str().to_owned()),
             staging,
@@ -36,6 +49,10 @@ impl SubmoduleStore {
 
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    pub(crate) fn lfs(&self) -> &Arc<LfsRemote> {
+        &self.lfs
     }
 
     pub(super) fn is_cloned(&self) -> bool {
@@ -57,7 +74,7 @@ impl SubmoduleStore {
     }
 
     /// Makes sure that the store has the commit of the submodule at `path`.
-    pub(super) async fn bring(
+    pub(crate) async fn bring(
         self: &Arc<Self>,
         commit: &CommitId,
         path: &Path,

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use super::leased::LeasedWorktree;
 use super::submodules::Submodules;
+use crate::blocking::blocking;
+use crate::lfs::LfsPlace;
 use crate::repos::FoundSubmodules;
 use crate::submodules::{UNNAMED, empty};
-use crate::workspace::blocking;
-use crate::{Error, fits};
+use crate::{Error, fits, lfs};
 use branchyard_config::crash_point;
 use branchyard_git::{DetachedWorktree, SwitchRules, UntrackedFiles};
 use branchyard_model::{CommitId, ErrorKind, Problem, Warning};
@@ -30,7 +31,36 @@ impl LeasedWorktree {
             self.check(worktree, commit).await?;
         }
         self.move_to(commit, untracked, &submodules).await?;
-        self.left_empty(&found, &submodules).await
+        let mut warnings = self.left_empty(&found, &submodules).await?;
+        warnings.extend(self.fill_lfs(&found, &submodules).await?);
+        Ok(warnings)
+    }
+
+    /// Has LFS files be there; what to know of those that stay pointers.
+    async fn fill_lfs(
+        self: &Arc<Self>,
+        found: &FoundSubmodules,
+        submodules: &Submodules,
+    ) -> Result<Option<Warning>, Error> {
+        let repo = self.repo();
+        if !repo.config().lfs.is_wanted() {
+            return Ok(None);
+        }
+        let within = found.filled.iter().zip(submodules.worktrees());
+        let within = within.map(|(found, worktree)| {
+            LfsPlace::of_submodule(worktree, &found.path, found.store.clone())
+        });
+        let root = LfsPlace::of(self.worktree().path(), self.worktree().admin());
+        let places: Vec<_> = std::iter::once(root).chain(within).collect();
+        let looked = blocking(move || {
+            let looked = places.into_iter().map(LfsPlace::look);
+            looked
+                .filter_map(Result::transpose)
+                .collect::<Result<Vec<_>, _>>()
+        });
+        let pointers = looked.await?;
+        let left = lfs::fill(repo, &pointers).await?;
+        Ok(left.or_else(|| lfs::warning(repo, &pointers)))
     }
 
     async fn move_to(
@@ -115,9 +145,9 @@ impl LeasedWorktree {
         found: &FoundSubmodules,
         submodules: &Submodules,
     ) -> Result<Vec<Warning>, Error> {
-        let rule = self.repo().submodules();
+        let rule = self.repo().submodules().rule();
         let mut left = found.left_empty.clone();
-        if rule.are_wanted() {
+        if rule.is_wanted() {
             let (root, submodules) = (self.worktree().clone(), submodules.clone());
             let unnamed = blocking(move || submodules.unnamed(&root)).await?;
             let known: HashSet<_> = left.iter().map(|(path, _)| path.clone()).collect();
@@ -128,7 +158,7 @@ impl LeasedWorktree {
             return Ok(Vec::new());
         }
         let message = empty(&left);
-        match rule.are_required() {
+        match rule.is_required() {
             true => Err(Problem::new(ErrorKind::Conflict, "submodule_refused", message).into()),
             false => Ok(vec![Warning::new("submodules_empty", message)]),
         }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::pool::ScratchPool;
+use crate::blocking::blocking;
 use crate::repos::Repo;
 use crate::sizes::size_of;
-use crate::workspace::blocking;
 use branchyard_git::DetachedWorktree;
 use branchyard_process::is_in_use;
 

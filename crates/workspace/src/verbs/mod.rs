@@ -31,7 +31,7 @@ pub use history::{blame, bring_for, log, merge_preview};
 pub use look::{diff, status};
 pub use operation::{GoOn, go_on};
 pub use pull::pull;
-pub use push::{delete_on_remote, merged_on_remote, push};
+pub use push::{delete_on_remote, merged_on_remote, push, upload_before_push};
 pub use reset::reset_head;
 pub use resolve::resolve;
 pub use stash::{change_stashes, look_at_stashes};
@@ -49,10 +49,10 @@ use crate::files::beneath;
 use crate::files_lock::ExclusiveFiles;
 
 use super::error::conflict;
-use super::{Error, Reporter, Workspace, WorkspaceLock};
-use crate::{FilesGuard, built_from, guard, prepare, standing, sync};
+use super::{Error, Report, Reporter, Workspace, WorkspaceLock};
+use crate::{FilesGuard, built_from, guard, prepare, standing, sync, unfilled};
 use branchyard_git as git;
-use branchyard_model::About;
+use branchyard_model::{About, Warning};
 
 /// What a change means for those who read the workspace's files meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,7 +126,10 @@ where
                 Ok(begun::under_way(&repo).unwrap_or_default())
             });
             let before = before.await?;
-            let done = work(this.clone(), report).await;
+            let done = work(this.clone(), report.clone()).await;
+            if done.is_ok() && matches!(files, Files::Edited | Files::Move | Files::Later) {
+                fill_lfs(&this, files, &report).await;
+            }
             let told = this.blocking(move |this| {
                 // Beside a command that runs here it may have been that.
                 if !is_beside {
@@ -139,6 +142,18 @@ where
             Ok((standing::about(&this).await?, answer))
         })
         .await
+}
+
+/// Fills LFS files of which git wrote pointers. What was done is done, whatever becomes of that.
+async fn fill_lfs(workspace: &Arc<Workspace>, files: Files, report: &Reporter) {
+    let _shared = match files {
+        Files::Later => Some(workspace.share_files().await),
+        _ => None,
+    };
+    if let Err(error) = unfilled::fill(workspace, report).await {
+        let warning = Warning::new("lfs_pointers", error.problem().detail);
+        report(Report::Warning(warning));
+    }
 }
 
 async fn hold(workspace: &Workspace, files: Files) -> Held {

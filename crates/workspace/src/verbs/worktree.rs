@@ -3,8 +3,8 @@
 use std::fs;
 use std::sync::Arc;
 
+use crate::blocking::blocking;
 use crate::repos::Repo;
-use crate::workspace::blocking;
 use crate::{Error, Workspace, Workspaces};
 use branchyard_git as git;
 use branchyard_git::verbs::Verbosity;

@@ -20,6 +20,7 @@ use tokio::net::TcpListener;
 use tokio::process::Command;
 use tokio::task::JoinHandle;
 
+use super::lfs::{LfsServer, PLACE};
 use crate::support::{Options, Origin};
 
 /// Whom the server lets in.
@@ -59,6 +60,7 @@ pub struct HttpRemote {
 
 struct Served {
     root: PathBuf,
+    lfs: LfsServer,
     inner: Mutex<Inner>,
 }
 
@@ -79,6 +81,7 @@ impl HttpRemote {
         let address = listener.local_addr().unwrap();
         let state = Arc::new(Served {
             root: origin.bare.parent().unwrap().to_owned(),
+            lfs: LfsServer::default(),
             inner: Mutex::new(Inner {
                 auth,
                 next: VecDeque::new(),
@@ -102,6 +105,11 @@ impl HttpRemote {
 
     pub fn url(&self) -> String {
         format!("http://{}/origin.git", self.address)
+    }
+
+    /// The contents of its LFS files.
+    pub fn lfs(&self) -> &LfsServer {
+        &self.state.lfs
     }
 
     /// As credentials are configured for it.
@@ -200,6 +208,9 @@ async fn answer(State(served): State<Arc<Served>>, request: Request) -> Response
     }
     if let Some(refusal) = refusal {
         return refusal;
+    }
+    if request.uri().path().contains(PLACE) {
+        return served.lfs.answer(request).await;
     }
     let (status, headers, body) = backend(&served.root, request).await;
     let body = match fault {

@@ -3,6 +3,7 @@
 
 mod daemon;
 mod http;
+mod lfs;
 mod proxy;
 mod server;
 mod ssh;
@@ -10,6 +11,7 @@ mod tls;
 
 pub use daemon::GitDaemon;
 pub use http::{Auth, Fault, HttpRemote};
+pub use lfs::{LfsFault, pointer};
 pub use proxy::Proxy;
 pub use server::free_port;
 pub use ssh::SshRemote;

@@ -145,8 +145,8 @@ impl Working {
         placed
     }
 
-    /// Takes back what [`Working::place`] did in place of another file.
-    pub fn unplace(&self, path: &Path, spare: &Path) -> io::Result<()> {
+    /// Has the files at `path` and at `spare`, which is on the same file system, change places.
+    pub fn exchange(&self, path: &Path, spare: &Path) -> io::Result<()> {
         let (dir, name) = self.parent(path)?;
         Ok(renameat_with(
             CWD,

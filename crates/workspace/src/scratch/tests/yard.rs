@@ -146,6 +146,7 @@ fn settings() -> Settings {
         user_name: "Test".to_owned(),
         user_email: "test@localhost".to_owned(),
         protocols: "file".to_owned(),
+        lfs: false,
         freshness: Duration::ZERO,
         remote_timeout: Duration::from_secs(10),
         stall_timeout: Duration::from_secs(10),

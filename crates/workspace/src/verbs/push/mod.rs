@@ -145,12 +145,22 @@ pub(super) async fn hand_over(
     included::check_outgoing(workspace, tips.collect()).await?;
     let _network = workspace.repo().network().lock().await;
     workspace.repo().guard_store()?;
+    let sent = updates.iter().filter_map(|update| update.from.clone());
+    workspace.repo().lfs().upload(&Vec::from_iter(sent)).await?;
     Ok(push::push(
         workspace.repo().git(),
         workspace.repo().store().path(),
         updates,
     )
     .await?)
+}
+
+/// Uploads what a raw push of the branch needs to be there before it.
+pub async fn upload_before_push(workspace: &Arc<Workspace>) -> Result<(), Error> {
+    let tip = upstream::tip(workspace).await?;
+    let _network = workspace.repo().network().lock().await;
+    workspace.repo().guard_store()?;
+    Ok(workspace.repo().lfs().upload(&[tip.to_string()]).await?)
 }
 
 async fn verify(
