@@ -141,7 +141,8 @@ use still_files::StillFiles;
 pub use store::{Store, open_store};
 pub use strangers::strangers;
 pub use submodule::{
-    LookedSubmodule, Submodule, look_at_submodules, other_submodules, submodule_store,
+    LookedSubmodule, Submodule, SubmoduleState, look_at_submodules, other_submodules,
+    submodule_states, submodule_store,
 };
 use traps::{refuse_traps, traps};
 pub use untracked::Untracked;

@@ -1,6 +1,7 @@
 //! Has the submodules of a workspace be those of its commit. What somebody did in one stays where it is.
 
 mod place;
+mod set;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use branchyard_model::{CommitId, ErrorKind, Phase, Problem, Warning};
 use branchyard_runtime::disk::Moment;
 use place::somebodys;
 pub(super) use place::{discard_in_the_way, discard_with_work, make_way};
+pub(crate) use set::set;
 
 /// What is to be done in a workspace.
 #[derive(Debug, Default)]

@@ -104,7 +104,7 @@ fn changes() -> Vec<Verb> {
             git::add::VERB,
             git::add::Request::check,
             Files::Stay,
-            |it, request| async move { workspace::stage(&it.workspace, request).await },
+            |it, request| async move { workspace::stage(&it.workspace, request, &it.report).await },
         ),
         Verb::changes(
             git::commit::VERB,
@@ -121,6 +121,14 @@ fn changes() -> Vec<Verb> {
             Files::Move,
             |it, request| async move {
                 workspace::reset_head(&it.workspace, request, &it.by, &it.report).await
+            },
+        ),
+        Verb::changes(
+            git::submodule::VERB,
+            git::submodule::Request::check,
+            Files::Move,
+            |it, request| async move {
+                workspace::move_submodules(&it.workspace, request, &it.report).await
             },
         ),
         Verb::new(clean::VERB, clean_up),

@@ -297,6 +297,7 @@ fn needed(tool: &str) -> Vec<(&'static str, Value)> {
         "git_commit" | "git_push" => vec![("message", json!("x"))],
         "git_resolve" => vec![("take", json!("ours"))],
         "git_stash" => vec![("action", json!("push"))],
+        "git_submodule" => vec![("action", json!("set"))],
         "write_file" => vec![("content", json!("x")), ("mode", json!("overwrite"))],
         "edit_file" => vec![("edits", json!([{"old": "SECRET", "new": "x"}]))],
         _ => vec![],

@@ -233,6 +233,7 @@ async fn what_every_git_tool_gives_fits_its_schema() {
     check("git_stash", json!({ "action": "push", "message": "x" })).await;
     check("git_stash", json!({ "action": "list" })).await;
     check("git_stash", json!({ "action": "pop" })).await;
+    check("git_submodule", json!({ "action": "sync" })).await;
     check("git_push", json!({ "message": "x", "dry_run": true })).await;
     let push = json!({ "message": "feat: x", "verbosity": "full" });
     let pushed = check("git_push", push).await;

@@ -70,6 +70,7 @@ fn changes(branch: &str) -> Vec<(Method, String, Value)> {
             json!({"paths": ["name.txt"], "from": "HEAD", "confirm": true}),
         ),
         ("stash", json!({"action": "push"})),
+        ("submodule", json!({"action": "sync"})),
         ("merge", json!({"from": "origin/main"})),
         ("rebase", json!({"onto": "origin/main"})),
         ("cherry_pick", json!({"commits": ["origin/main"]})),

@@ -82,7 +82,7 @@ impl Submodule {
     }
 
     /// The commit that is recorded of it, in the index of whatever it is in.
-    fn recorded(&self, workspace: &Worktree) -> Result<Option<CommitId>, Error> {
+    pub(super) fn recorded(&self, workspace: &Worktree) -> Result<Option<CommitId>, Error> {
         let all = Self::all(workspace)?;
         let mut outer = all.iter().rev();
         let outer =

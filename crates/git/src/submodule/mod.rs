@@ -3,6 +3,7 @@
 
 mod look;
 pub(crate) mod record;
+mod state;
 
 use std::fs;
 use std::io;
@@ -17,6 +18,7 @@ use branchyard_runtime::disk::{Moment, Trash, if_there};
 pub use look::{LookedSubmodule, look_at_submodules};
 pub use record::submodule_store;
 use record::{MovingFrom, SUBMODULES, SubmoduleRecord, is_submodule_registration};
+pub use state::{SubmoduleState, submodule_states};
 
 #[derive(Debug, Clone)]
 pub struct Submodule {

@@ -1,5 +1,8 @@
 //! `add`: what the next commit is to contain.
 
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
@@ -9,17 +12,17 @@ use super::changes::{lines, shown};
 use super::named::is_tracked;
 use super::verb::{Effect, Render, VerbEntry};
 use super::withheld::{self, Withheld};
-use super::{Change, Named, Verbosity, few, input, staged, unstaged, untracked};
+use super::{Change, Named, Verbosity, few, input, staged, submodule, unstaged, untracked};
 use crate::{
-    Error, Git, IgnoreRules, Repository, UntrackedKind, files_of, submodules, untracked_entries,
-    untracked_in,
+    Error, GITLINK, Git, IgnoreRules, ObjectId, Repository, UntrackedKind, commit_id, files_of,
+    open_at, submodules, untracked_entries, untracked_in,
 };
-use branchyard_model::{ErrorKind, Problem};
+use branchyard_model::{CommitId, ErrorKind, Problem};
 
 pub const VERB: VerbEntry = VerbEntry {
     name: "add",
     title: "Stage changes",
-    description: "Stages files for the next commit: those in `paths`, `all` changes, or with `update` those of tracked files. Says what is staged then; ignored files are left out and told of, repositories within are refused. `all` leaves out what looks like build output (`withheld`), unless `paths` names it.",
+    description: "Stages files for the next commit: `paths`, `all` changes, or with `update` those of tracked files. Ignored files are left out and told of, repositories within refused. `all` leaves out what looks like build output (`withheld`), unless `paths` names it.",
     effect: Effect::WRITES.repeatable(),
 };
 
@@ -176,6 +179,36 @@ impl AddPlan {
 
 /// Stages what was planned, in the worktree at `dir`.
 pub async fn add(git: &Git, dir: &Path, plan: &AddPlan) -> Result<(), Error> {
+    // In its sandbox git does not see what is checked out there.
+    if git.why_unconfined().is_none() {
+        return stage(git, dir, plan).await;
+    }
+    let recorded = submodule_links(dir).await?;
+    stage(git, dir, plan).await?;
+    for (path, id) in submodule_links(dir).await? {
+        if let Some(before) = recorded.get(&path).filter(|before| **before != id) {
+            submodule::record(git, dir, &path, before).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The commits that the index has for submodules.
+async fn submodule_links(dir: &Path) -> Result<BTreeMap<PathBuf, CommitId>, Error> {
+    let dir = dir.to_owned();
+    let read = move || {
+        let index = open_at(&dir)?.fresh_index()?;
+        let links = index.iter().filter(|entry| entry.mode == GITLINK);
+        let links = links.map(|entry| {
+            let path = PathBuf::from(OsStr::from_bytes(&entry.path));
+            Ok((path, commit_id(ObjectId::of(entry.id))?))
+        });
+        links.collect()
+    };
+    tokio::task::spawn_blocking(read).await?
+}
+
+async fn stage(git: &Git, dir: &Path, plan: &AddPlan) -> Result<(), Error> {
     if let Some(left_out) = &plan.everything_but {
         let add = git.at(dir).args(["add", "--all"]);
         // Paths are taken literally here too, though each begins with what it is for.

@@ -11,11 +11,13 @@ use super::patch::{Detail, Files, Place, Sides, WantedFiles};
 use super::suspects::Against;
 use super::verb::{Effect, Render, VerbEntry};
 use super::{Verbosity, revision};
-use crate::{Error, Repository, head};
+use crate::{Error, Repository, SubmoduleState, head};
 use branchyard_model::{ErrorKind, Problem};
 
 /// As many as git shows where nobody says.
 pub const CONTEXT: u32 = 3;
+/// The side of a comparison that is the files of the workspace.
+pub const FILES: &str = "files";
 const MOST_CONTEXT: u32 = 100_000;
 pub const LIMIT: usize = 1_000;
 const MOST_FILES: usize = 10_000;
@@ -23,7 +25,7 @@ const MOST_FILES: usize = 10_000;
 pub const VERB: VerbEntry = VerbEntry {
     name: "diff",
     title: "Show differences",
-    description: "Shows what differs between the files and the index (the default), what is staged, or what differs from, or between, revisions; with merge_base, what a branch did since it parted from another.",
+    description: "Shows what differs between files and index (the default), what is staged, or what differs from, or between, revisions; with merge_base, what a branch did since it parted from another.",
     effect: Effect::READS,
 };
 
@@ -92,6 +94,9 @@ pub struct Differences {
     pub new: String,
     #[serde(flatten)]
     pub files: Files,
+    /// With files: submodules that are not as recorded, in themselves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub submodules: Vec<SubmoduleState>,
 }
 
 impl Request {
@@ -176,7 +181,7 @@ impl<'repo> Comparison<'repo> {
             old: name_of(&older, "index"),
             new: match request.staged {
                 true => "index".to_owned(),
-                false => name_of(&newer, "files"),
+                false => name_of(&newer, FILES),
             },
             sides: match (older, newer) {
                 (Some((_, older)), Some((_, newer))) => Sides::Trees(Some(older), newer),
@@ -218,6 +223,7 @@ impl<'repo> Comparison<'repo> {
                 Some(paths) => Files::between(repo, &self.sides, paths, &wanted)?,
                 None => Files::none(&wanted),
             },
+            submodules: Vec::new(),
         })
     }
 }
@@ -258,7 +264,11 @@ fn named_tree<'repo>(
 
 impl Render for Differences {
     fn text(&self) -> String {
-        format!("{} to {}: {}", self.old, self.new, self.files.text())
+        let mut text = format!("{} to {}: {}", self.old, self.new, self.files.text());
+        for submodule in &self.submodules {
+            text += &format!("\nsubmodule {submodule}");
+        }
+        text
     }
 
     fn page(&mut self, room: usize) -> bool {

@@ -48,6 +48,7 @@ pub mod show;
 pub mod stash;
 pub mod status;
 pub mod strategy;
+pub mod submodule;
 pub mod suspects;
 pub mod tag;
 mod verb;

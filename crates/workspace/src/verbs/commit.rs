@@ -6,6 +6,7 @@ use std::sync::Arc;
 use branchyard_git::{ObjectId, Repository};
 
 use super::in_gits_words;
+use super::submodule::tell_left_out;
 use crate::left_out::LeftOut;
 use crate::{Error, Report, Reporter, Workspace, included, left_out, verbs};
 use branchyard_git as git;
@@ -16,8 +17,13 @@ use branchyard_git::verbs::{Named, conflicted, few, operation_under_way, unresol
 use branchyard_model::Warning;
 
 /// Stages what was asked for. The caller holds the workspace and its files, as for all that follows.
-pub async fn stage(workspace: &Arc<Workspace>, request: add::Request) -> Result<Added, Error> {
+pub async fn stage(
+    workspace: &Arc<Workspace>,
+    request: add::Request,
+    report: &Reporter,
+) -> Result<Added, Error> {
     let verbosity = request.verbosity;
+    tell_left_out(workspace, report).await?;
     let (plan, withheld) = stage_only(workspace, request).await?;
     workspace
         .with_repository(move |_, repo| {
@@ -85,6 +91,7 @@ pub async fn commit(
     workspace
         .with_repository(move |_, repo| Ok(commit::check_content(repo, &asked)?))
         .await?;
+    tell_left_out(workspace, report).await?;
     if signs {
         // Whether it can be signed is found out while nothing has changed yet.
         signed_head(workspace).await?;

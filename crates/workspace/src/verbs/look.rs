@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::verbs::begun;
+use crate::verbs::submodule::changed;
 use crate::{Error, Workspace, included, standing, verbs};
 use branchyard_git::Repository;
 use branchyard_git::verbs::diff::{self, Comparison, Differences};
@@ -62,6 +63,7 @@ fn told(
     mut status: Status,
 ) -> Result<(About, Status), Error> {
     begun::tell(workspace, repo, &mut status);
+    status.submodules = changed(workspace)?;
     // A look at some of the files says nothing of the others.
     let dirty = Some(!status.clean).filter(|dirty| *dirty || paths.is_empty());
     Ok((standing::standing(workspace, repo, dirty)?, status))
@@ -105,7 +107,7 @@ pub async fn diff(
         }
         Narrowing::None => None,
     };
-    verbs::look(workspace, move |_, repo| {
+    verbs::look(workspace, move |this, repo| {
         let comparison = Comparison::resolve(repo, &request)?;
         let paths = match &suspects {
             None => Some(&paths[..]),
@@ -115,7 +117,11 @@ pub async fn diff(
                 Some(suspects.paths())
             }
         };
-        Ok(comparison.differences(repo, paths, &request)?)
+        let mut differences = comparison.differences(repo, paths, &request)?;
+        if differences.new == diff::FILES {
+            differences.submodules = changed(this)?;
+        }
+        Ok(differences)
     })
     .await
 }

@@ -17,6 +17,7 @@ mod push;
 mod reset;
 mod resolve;
 mod stash;
+mod submodule;
 mod tag;
 mod upstream;
 mod worktree;
@@ -35,6 +36,7 @@ pub use push::{delete_on_remote, merged_on_remote, push, upload_before_push};
 pub use reset::reset_head;
 pub use resolve::resolve;
 pub use stash::{change_stashes, look_at_stashes};
+pub use submodule::move_submodules;
 pub use tag::{change_tag, look_at_tags, verify_tag};
 pub use worktree::worktrees;
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::Verbosity;
 use super::suspects::may_have_flagged_files;
 use super::verb::{Effect, VerbEntry};
-use crate::{Error, Head, MetadataStatus, Repository, head, read_ref};
+use crate::{Error, Head, MetadataStatus, Repository, SubmoduleState, head, read_ref};
 use branchyard_model::BranchName;
 
 pub use conflict::Conflict;
@@ -25,7 +25,7 @@ pub use operation::Operation;
 pub const VERB: VerbEntry = VerbEntry {
     name: "status",
     title: "Show the state of the workspace",
-    description: "Shows what is staged, changed, untracked and in conflict in a branch's workspace, how it stands to its remote, and whether a merge, rebase or the like waits to be finished. ",
+    description: "Shows what is staged, changed, untracked and in conflict, how the branch stands to its remote, and whether a merge or the like waits to be finished.",
     effect: Effect::READS,
 };
 
@@ -75,6 +75,9 @@ pub struct Status {
     /// A directory that holds nothing tracked is one entry, with a slash at its end.
     pub untracked: Option<Vec<String>>,
     pub ignored: Option<Vec<String>>,
+    /// Those that are not as recorded, in themselves.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub submodules: Vec<SubmoduleState>,
     /// The lists do not hold all that `counts` counts: ask again with `paths`.
     pub truncated: bool,
 }
@@ -158,6 +161,7 @@ impl Status {
             conflicted: with_lists.then_some(found.conflicted),
             untracked: (with_lists && request.untracked).then_some(found.untracked),
             ignored: (with_lists && request.ignored).then_some(found.ignored),
+            submodules: Vec::new(),
             truncated: false,
         })
     }

@@ -38,6 +38,9 @@ impl Render for Status {
         for path in self.ignored.iter().flatten() {
             text += &format!("!! {path}\n");
         }
+        for submodule in &self.submodules {
+            text += &format!("submodule {submodule}\n");
+        }
         if self.truncated {
             text += "not all are listed: ask again with paths\n";
         }
