@@ -1,6 +1,7 @@
 //! Submodules in workspaces: filled, moved with their commit, left alone where somebody worked, and never a way out.
 
 mod kept;
+mod random;
 mod verbs;
 
 use std::collections::BTreeMap;

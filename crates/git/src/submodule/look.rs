@@ -1,6 +1,7 @@
 //! What a person could miss of a submodule. In doubt it is work.
 
 use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +16,7 @@ use crate::status::head_if_born;
 use crate::strangers::strangers_to;
 use crate::{
     CommitTree, Error, GITLINK, IgnoreRules, IndexFile, Repository, UntrackedEntry, UntrackedKind,
-    Worktree, commit_id, object_id, read_plain, untracked_in,
+    Worktree, commit_id, object_id, read_plain, submodules, untracked_in,
 };
 use branchyard_model::CommitId;
 use branchyard_runtime::disk::if_there;
@@ -174,8 +175,12 @@ impl LookedSubmodule {
     /// Whether tracked files or the index differ from HEAD. Takes note of what is not tracked.
     fn scan(&mut self, repo: &Repository, inner: &[(PathBuf, bool)]) -> Result<bool, Error> {
         let untouched = inner.iter().filter(|(_, has_work)| !has_work);
-        let untouched = untouched.map(|(path, _)| path.clone()).collect();
-        let scan = scan_beside(repo, &untouched)?;
+        let untouched = untouched.map(|(path, _)| path.clone());
+        // Where one in it went before it is moved itself, not even a directory is left.
+        let dir = self.submodule.worktree.path();
+        let mut links = submodules(repo)?;
+        links.retain(|path| is_absent(&dir.join(path)));
+        let scan = scan_beside(repo, &untouched.chain(links).collect())?;
         let is_inner = |entry: &UntrackedEntry| {
             let mut paths = inner.iter().map(|(path, _)| path);
             entry.kind == UntrackedKind::Repository && paths.any(|path| *path == entry.path)
@@ -224,6 +229,11 @@ impl LookedSubmodule {
         let path = path.strip_prefix(&self.submodule.path);
         path.is_ok_and(|path| self.rules.is_ignored(path))
     }
+}
+
+fn is_absent(path: &Path) -> bool {
+    let meta = fs::symlink_metadata(path);
+    meta.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 /// What a person did in a submodule's repository, such as a commit or a stash, that its files do not show.
