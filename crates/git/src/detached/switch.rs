@@ -4,6 +4,7 @@
 use std::fs;
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use git2::Oid;
 use rustix::fs::Stat;
@@ -21,6 +22,9 @@ use crate::refs::set_head;
 use crate::{Error, Git, ObjectId, Repository};
 use branchyard_model::CommitId;
 use branchyard_runtime::disk::{Trash, if_there};
+
+/// How long may be looked for what is in the way.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Has the files and the index be those of `commit`. Returns whether that was all of them; the rest is for git to write.
 pub(super) fn write_files(
@@ -149,11 +153,39 @@ pub(super) async fn have_git_write(
     commit: &CommitId,
 ) -> Result<(), Error> {
     if let Written::NotAll = write_missing_of_head(this.path(), git).await? {
-        let why = io::Error::other("something is in the way");
-        return Err(Error::io("check out files")(why));
+        check_nothing_in_the_way(this, git).await?;
     }
     let (this, commit) = (this.clone(), commit.clone());
     tokio::task::spawn_blocking(move || check_index(&this, &commit)).await?
+}
+
+/// Submodules that are filled are in nobody's way: they are moved next. An error if files are.
+async fn check_nothing_in_the_way(this: &DetachedWorktree, git: &Git) -> Result<(), Error> {
+    // Git wrote the files, but not the index.
+    let refreshed = git
+        .in_worktree(this.path())
+        .args(["update-index", "-q", "--refresh", "--ignore-submodules"])
+        .run()
+        .await;
+    match refreshed {
+        // It says so of what differs, and that is asked for next.
+        Ok(()) | Err(Error::Refused { code: Some(1), .. }) => {}
+        Err(error) => return Err(error),
+    }
+    let differing = git
+        .in_worktree(this.path())
+        .args(["diff-files", "--name-only", "-z", "--ignore-submodules=all"])
+        .read_only(PATIENCE)
+        .output()
+        .await?;
+    match differing.split(|byte| *byte == 0).next() {
+        None | Some([]) => Ok(()),
+        Some(path) => {
+            let path = String::from_utf8_lossy(path);
+            let why = io::Error::other(format!("something is in the way of {path}"));
+            Err(Error::io("check out files")(why))
+        }
+    }
 }
 
 /// An error unless the index is that of `commit`. Then it is later than all files that it tells of.

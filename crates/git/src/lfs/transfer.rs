@@ -160,11 +160,11 @@ pub async fn declared_lfs_url(
         .output()
         .await?;
     let listed = String::from_utf8_lossy(&listed);
-    let values = listed
+    let mut values = listed
         .split('\0')
         .filter_map(|entry| entry.split_once('\n'));
     // The last one counts, as for git.
-    let url = values.filter(|(key, _)| *key == "lfs.url").next_back();
+    let url = values.rfind(|(key, _)| *key == "lfs.url");
     Ok(url.map(|(_, url)| url.to_owned()))
 }
 

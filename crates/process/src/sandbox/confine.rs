@@ -89,7 +89,7 @@ impl Confinement {
                 }
                 Mount::Writable(path) => list(&mut options, &["--bind"], &[path, path]),
                 Mount::Blank(path) => {
-                    list(&mut options, &["--size", BLANK_SIZE, "--tmpfs"], &[path])
+                    list(&mut options, &["--size", BLANK_SIZE, "--tmpfs"], &[path]);
                 }
                 Mount::Hidden(path) => {
                     list(&mut options, &["--tmpfs"], &[path]);

@@ -95,7 +95,7 @@ async fn find(
 enum Way {
     There,
     /// Beside these, which are filled.
-    Free(Submodule, Vec<DetachedWorktree>),
+    Free(Box<Submodule>, Vec<DetachedWorktree>),
     /// Not, and why.
     Taken(String),
 }
@@ -123,7 +123,10 @@ fn way(workspace: &Workspace, to: &FoundSubmodule) -> Result<Way, Error> {
     let filled = filled.filter(|other| is_within(other.path(), &to.path));
     Ok(match why {
         Some(why) => Way::Taken(why),
-        None => Way::Free(submodule, filled.map(|it| it.worktree().clone()).collect()),
+        None => Way::Free(
+            Box::new(submodule),
+            filled.map(|it| it.worktree().clone()).collect(),
+        ),
     })
 }
 
