@@ -5,10 +5,10 @@ mod relative_url;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use git2::{FileMode, Oid};
 
+use super::blob_config::settings_in;
 use super::store::open_store;
 use super::{Error, GITLINK, Git, is_plain_name};
 use crate::Repository;
@@ -19,7 +19,6 @@ const FILE: &str = ".gitmodules";
 /// No real one is larger.
 const MAX_SIZE: usize = 1 << 20;
 const MAX_SUBMODULES: usize = 1_000;
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A submodule that a commit declares.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,14 +50,7 @@ pub async fn declared_submodules(
     let Some(blob) = tokio::task::spawn_blocking(move || file_of(&dir, &at)).await?? else {
         return Ok(Vec::new());
     };
-    // No repository's own configuration can reach it, and it includes no other file.
-    let listed = git
-        .at(store)
-        .args(["config", "--no-includes", "--null", "--list", "--blob"])
-        .arg(blob.to_string())
-        .read_only(PATIENCE)
-        .output()
-        .await?;
+    let listed = settings_in(git, store, blob).await?;
     let sections = sections(&listed);
     let (dir, at, base) = (store.to_owned(), commit.clone(), base.to_owned());
     let found = move || {

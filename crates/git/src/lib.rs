@@ -5,6 +5,7 @@
 mod attributes;
 mod author;
 mod bisect;
+mod blob_config;
 mod broken;
 mod checkout;
 mod command;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use git2::{ObjectType, Oid};
 
+use crate::blob_config::settings_in;
 use crate::command::GitCommand;
 use crate::retry::retried;
 use crate::status::head_if_born;
@@ -28,7 +29,7 @@ const SETTINGS: [&str; 7] = [
     "lfs.skipdownloaderrors=false",
     "lfs.allowincompletepush=false",
 ];
-/// It tells of its progress though nobody looks, so that one that stands still is known.
+/// Git-lfs prints its progress also where there is no terminal, so that a transfer that stands still is noticed.
 const TELLING: (&str, &str) = ("GIT_LFS_FORCE_PROGRESS", "1");
 
 /// What has the contents of a repository: a URL, or what git-lfs finds beside the repository by itself, over ssh or on this
@@ -96,7 +97,7 @@ fn plainly(mut error: Error) -> Error {
     error
 }
 
-/// Whether there is anything to upload for them. Asks nobody.
+/// Whether there is anything to upload for these commits and tags. Does not ask the remote.
 pub async fn lfs_to_send(git: &Git, store: &Path, tips: &[String]) -> Result<bool, Error> {
     check_unborn(store).await?;
     let mut asked = git.at(store).within(PATIENCE);
@@ -152,13 +153,7 @@ pub async fn declared_lfs_url(
     else {
         return Ok(None);
     };
-    let listed = git
-        .at(store)
-        .args(["config", "--no-includes", "--null", "--list", "--blob"])
-        .arg(blob.to_string())
-        .read_only(PATIENCE)
-        .output()
-        .await?;
+    let listed = settings_in(git, store, blob).await?;
     let listed = String::from_utf8_lossy(&listed);
     let mut values = listed
         .split('\0')
