@@ -182,7 +182,7 @@ impl Store {
             if is_exactly(&path, &expected) {
                 continue;
             }
-            // An earlier version of ours wrote that, and nobody else changed it.
+            // An earlier version of the daemon wrote exactly that: no build has tampered with it.
             match is_exactly(&path, &expected.replacen(LFS_VERSION, "", 1)) {
                 true => is_old = true,
                 false => restored.push(name),

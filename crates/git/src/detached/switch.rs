@@ -159,7 +159,7 @@ pub(super) async fn have_git_write(
     tokio::task::spawn_blocking(move || check_index(&this, &commit)).await?
 }
 
-/// Submodules that are filled are in nobody's way: they are moved next. An error if files are.
+/// An error if a file is in the way. Filled submodules are not: the caller moves them next.
 async fn check_nothing_in_the_way(this: &DetachedWorktree, git: &Git) -> Result<(), Error> {
     // Git wrote the files, but not the index.
     let refreshed = git

@@ -1,5 +1,5 @@
-//! Puts contents in the place of pointers. Each is written aside first and changes places with its pointer at once; what
-//! somebody wrote there meanwhile is put back.
+//! Puts contents in the place of pointers. Each is written aside first and changes places with its pointer at once; a file that a
+//! person or a build wrote there meanwhile is put back.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -70,7 +70,7 @@ pub fn fill_pointers(
 /// A content that was written aside.
 struct Spare<'a> {
     path: PathBuf,
-    /// What it is until somebody writes to it.
+    /// With the next field, what tells whether a person or a build has written to it since.
     inode: u64,
     stat: FileStat,
     trash: &'a Trash,
@@ -79,7 +79,7 @@ struct Spare<'a> {
 }
 
 impl Spare<'_> {
-    /// Whether that is the content, and nobody wrote to it.
+    /// Whether the file that was found is this one, as it was written here.
     fn is(&self, found: &Stat) -> bool {
         let now = FileStat::of(found);
         found.st_ino == self.inode
@@ -93,7 +93,7 @@ impl Drop for Spare<'_> {
             Ok(found) if self.is_placed.get() || found.st_ino == self.inode => {
                 fs::remove_file(&self.path)
             }
-            // Somebody's, from where the pointer was: it is kept in the quarantine.
+            // A file of a person or a build, which was where the pointer belongs: the quarantine keeps it.
             Ok(_) => self.trash.take_seen(&self.path, &"lfs", Moment::EPOCH),
             Err(_) => Ok(()),
         };

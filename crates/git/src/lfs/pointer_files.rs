@@ -32,7 +32,7 @@ pub struct PointerFile {
     /// From the root of the worktree.
     pub path: PathBuf,
     pub pointer: LfsPointer,
-    /// HEAD has it, so that the remote should have its content. Others are what somebody did here.
+    /// HEAD has it, so that the remote should have its content. Other pointers come from work in the worktree.
     pub is_committed: bool,
     /// The blob that it is.
     pub(super) id: Oid,

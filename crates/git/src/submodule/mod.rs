@@ -183,7 +183,7 @@ impl Submodule {
         self.worktree.can_be_moved_to(commit)
     }
 
-    /// Has its files be those of `commit`; after an error it counts as half made. Nobody worked in it when it was
+    /// Has its files be those of `commit`; after an error it counts as half made. The caller found no work in it when it was
     /// `looked_at`, and those of `others` that are in it stay as they are. The caller has the workspace for itself, and has
     /// guarded the store.
     pub async fn put_at(
