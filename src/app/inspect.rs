@@ -200,7 +200,8 @@ async fn step_in(
         app.yard().margin.check()?;
     }
     loop {
-        match prepare::ensure(&workspace, Instant::now(), &silent()).await {
+        // Making a workspace is rare and a large future: boxed, it is no part of every read's.
+        match Box::pin(prepare::ensure(&workspace, Instant::now(), &silent())).await {
             Ok(files_guard) => return Ok((workspace, files_guard)),
             // Git's own files may have to be put back before they can be trusted.
             Err(_) if workspace.exists() && app.yard().margin.make_room() => {}

@@ -30,7 +30,7 @@ where
     F: Future<Output = Result<T, Error>>,
 {
     if heal::is_suspect(workspace.repo()) && workspace.repo().is_cloned() {
-        heal(workspace, report).await?;
+        Box::pin(heal(workspace, report)).await?;
     }
     let mut left = ATTEMPTS;
     loop {
@@ -40,7 +40,8 @@ where
         };
         left -= 1;
         tracing::warn!(repo = %workspace.repo().name(), branch = %workspace.branch(), %error, "looking for damage");
-        if !recover(workspace, &error, report).await? {
+        // Hardly ever needed and large: boxed, it is no part of every request's future.
+        if !Box::pin(recover(workspace, &error, report)).await? {
             return Err(error);
         }
     }
