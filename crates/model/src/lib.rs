@@ -9,6 +9,7 @@ mod bisect;
 mod diagnostic;
 mod digest;
 mod event;
+mod forge;
 mod group;
 mod id;
 mod moment;
@@ -35,6 +36,7 @@ pub use bisect::{BisectAnswer, BisectCommit, BisectRecord, BisectTest, BisectVer
 pub use diagnostic::{Diagnostic, DiagnosticsSummary, Severity};
 pub use digest::{sha256, sha256_of};
 pub use event::{Complete, Event, Gap, Holder, Phase, Status};
+pub use forge::ForgeKind;
 pub use group::{GroupRecord, GroupState, Member, MemberEnded, MemberStarted, Summary};
 pub use id::{CommitId, GroupId, PipelineId, RunId, SalvageId};
 pub use moment::moment;
