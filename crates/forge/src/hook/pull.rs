@@ -1,0 +1,61 @@
+//! A pull request (or merge request), as far as a webhook is believed.
+
+use std::num::NonZeroU64;
+
+use super::Unreadable;
+
+/// The longest branch name with which git can lock `refs/heads/NAME` in a file of its own.
+const LONGEST_BRANCH: usize = 244;
+const LONGEST_TITLE: usize = 500;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullNews {
+    pub number: u64,
+    /// Without control characters, cut after 500 characters.
+    pub title: String,
+    /// The branch that it is to be merged into. Only its length and that it has no control characters is checked.
+    pub base: String,
+    /// The branch that it comes from, in its own repository; checked as the base is.
+    pub head: String,
+    /// Where the forge keeps its latest commit, in the repository of the base.
+    pub git_ref: String,
+    pub is_open: bool,
+}
+
+/// A branch, and the field that it stands in.
+pub(super) struct Branch {
+    pub field: &'static str,
+    pub name: String,
+}
+
+impl Branch {
+    fn checked(self) -> Result<String, Unreadable> {
+        let fits = (1..=LONGEST_BRANCH).contains(&self.name.len());
+        match fits && !self.name.contains(char::is_control) {
+            true => Ok(self.name),
+            false => Err(Unreadable::Branch(self.field)),
+        }
+    }
+}
+
+impl PullNews {
+    /// `refs` is the directory of refs in which the forge has one for each.
+    pub(super) fn new(
+        refs: &str,
+        number: NonZeroU64,
+        title: &str,
+        base: Branch,
+        head: Branch,
+        is_open: bool,
+    ) -> Result<Self, Unreadable> {
+        let title = title.chars().filter(|c| !c.is_control());
+        Ok(Self {
+            number: number.get(),
+            title: title.take(LONGEST_TITLE).collect(),
+            base: base.checked()?,
+            head: head.checked()?,
+            git_ref: format!("{refs}/{number}/head"),
+            is_open,
+        })
+    }
+}
