@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use git2::{ObjectType, Tree, TreeWalkMode, TreeWalkResult};
 
-use crate::{Error, GITLINK, ObjectId, Repository, commit_id, is_submodule};
+use crate::{Error, GITLINK, ObjectId, Repository, commit_id, is_submodule, read_ref};
 use branchyard_model::CommitId;
 
 pub fn has_commit(repo: &Repository, id: ObjectId) -> bool {
@@ -32,6 +32,23 @@ pub fn is_published(repo: &Repository, commit: ObjectId) -> Result<bool, Error> 
     walk.push(commit.git2())?;
     walk.hide_glob("refs/remotes/*")?;
     Ok(walk.next().transpose()?.is_none())
+}
+
+/// The message of a commit, as text.
+pub fn message(repo: &Repository, commit: ObjectId) -> Result<String, Error> {
+    let commit = repo.git2().find_commit(commit.git2())?;
+    Ok(String::from_utf8_lossy(commit.message_bytes()).into_owned())
+}
+
+/// The commit that a ref leads to, through tags where there are any; none where there is no such ref, or it leads to
+/// something else.
+pub fn commit_at(repo: &Repository, name: &str) -> Result<Option<ObjectId>, Error> {
+    let Some(id) = read_ref(repo, name)? else {
+        return Ok(None);
+    };
+    let object = repo.git2().find_object(id.git2(), None)?;
+    let commit = object.peel(ObjectType::Commit).ok();
+    Ok(commit.map(|commit| ObjectId::of(commit.id())))
 }
 
 /// The files of a commit.

@@ -76,7 +76,9 @@ pub use bisect::{LinkedCommit, commits_between, merge_base, subject};
 pub use broken::{BrokenRef, mend_ref, packed_refs_are_sound};
 pub use checkout::is_plain_name;
 pub use command::Git;
-pub use commits::{CommitTree, has_commit, is_ahead, is_ancestor, is_published};
+pub use commits::{
+    CommitTree, commit_at, has_commit, is_ahead, is_ancestor, is_published, message,
+};
 pub use committed_ignores::CommittedIgnores;
 pub use confined::{worktree_to_read, worktree_to_write};
 pub use contents::{Moved, Tips};
@@ -114,7 +116,8 @@ pub use refs::{
     remote_branches, unpark, unpark_branch,
 };
 pub use remote::{
-    fetch, fetch_all_heads, fetch_commit, has_remote_tags, remote_default, remote_heads,
+    fetch, fetch_all_heads, fetch_commit, fetch_ref, has_remote_tags, remote_branches_and_tags,
+    remote_default, remote_heads, remote_named,
 };
 pub use repository::Repository;
 pub use rescue::{exchange, is_connected, is_readable, rescue_objects};

@@ -23,6 +23,37 @@ pub async fn remote_heads(
     Ok(parse_heads(&listing))
 }
 
+/// What the remote has under exactly these full refs of any kind, by full ref. Needs no store, as [`remote_heads`].
+pub async fn remote_named(
+    git: &Git,
+    url: &str,
+    refs: &[String],
+) -> Result<HashMap<String, CommitId>, Error> {
+    let mut asked = vec!["--quiet", "--refs", "--end-of-options", url];
+    asked.extend(refs.iter().map(String::as_str));
+    let mut found = parse_refs(&listed(git, Path::new("/"), &asked).await?);
+    // A pattern also matches refs that merely end like it.
+    found.retain(|name, _| refs.contains(name));
+    Ok(found)
+}
+
+/// All branches and tags of the remote, by full ref; an annotated tag is at itself, not at its commit. Needs no store, as
+/// [`remote_heads`].
+pub async fn remote_branches_and_tags(
+    git: &Git,
+    url: &str,
+) -> Result<HashMap<String, CommitId>, Error> {
+    let asked = [
+        "--quiet",
+        "--refs",
+        "--heads",
+        "--tags",
+        "--end-of-options",
+        url,
+    ];
+    Ok(parse_refs(&listed(git, Path::new("/"), &asked).await?))
+}
+
 /// Whether the remote has tags. Needs no store, as [`remote_heads`].
 pub async fn has_remote_tags(git: &Git, url: &str) -> Result<bool, Error> {
     let asked = ["--quiet", "--tags", "--end-of-options", url];
@@ -80,6 +111,19 @@ pub async fn fetch_commit(git: &Git, store: &Store, commit: &CommitId) -> Result
     transfer(git, store.path(), &["--refmap="], &[kept], |_| {}).await
 }
 
+/// Fetches what the remote has under a full ref, whatever it is, and has a ref of the store keep it.
+pub async fn fetch_ref(git: &Git, store: &Store, from: &str, to: &str) -> Result<(), Error> {
+    let refspec = format!("+{from}:{to}");
+    transfer(
+        git,
+        store.path(),
+        &["--refmap=", "--no-tags"],
+        &[refspec],
+        |_| {},
+    )
+    .await
+}
+
 /// Fetches from `origin` into the repository at `dir`.
 pub(super) async fn transfer(
     git: &Git,
@@ -115,11 +159,15 @@ pub(super) async fn transfer(
 }
 
 fn parse_heads(listing: &str) -> HashMap<String, CommitId> {
-    listing
-        .lines()
-        .filter_map(|line| line.split_once('\t'))
-        // A pattern also matches refs that merely end like it, such as refs/pull/1/refs/heads/x.
-        .filter(|(_, name)| name.starts_with("refs/heads/"))
+    let mut refs = parse_refs(listing);
+    // A pattern also matches refs that merely end like it, such as refs/pull/1/refs/heads/x.
+    refs.retain(|name, _| name.starts_with("refs/heads/"));
+    refs
+}
+
+fn parse_refs(listing: &str) -> HashMap<String, CommitId> {
+    let lines = listing.lines().filter_map(|line| line.split_once('\t'));
+    lines
         .filter_map(|(id, name)| Some((name.to_owned(), CommitId::parse(id).ok()?)))
         .collect()
 }

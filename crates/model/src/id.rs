@@ -21,6 +21,10 @@ pub struct GroupId(Uuid);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct PipelineId(Uuid);
 
+/// The identifier of a message to a forge or webhook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct DeliveryId(Uuid);
+
 /// The identifier of a salvage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SalvageId(Uuid);
@@ -91,6 +95,7 @@ made_by_time! {
     GroupId: "group_id", "a group id", "a run of a group names it: GET /api/runs/{run_id}";
     PipelineId: "pipeline_id", "the id of a pipeline",
         "list the pipelines of a repo with GET /api/repos/{repo}/pipelines or `branchyard pipeline list`";
+    DeliveryId: "delivery_id", "the id of a delivery", "list them with GET /api/repos/{repo}/deliveries";
     SalvageId: "salvage_id", "the id of a salvage",
         "list them with GET /api/salvage or `branchyard salvage list`";
 }

@@ -13,6 +13,7 @@ mod forge;
 mod group;
 mod id;
 mod moment;
+mod named_ref;
 mod names;
 mod pattern;
 mod pipeline;
@@ -38,8 +39,9 @@ pub use digest::{sha256, sha256_of};
 pub use event::{Complete, Event, Gap, Holder, Phase, Status};
 pub use forge::ForgeKind;
 pub use group::{GroupRecord, GroupState, Member, MemberEnded, MemberStarted, Summary};
-pub use id::{CommitId, GroupId, PipelineId, RunId, SalvageId};
+pub use id::{CommitId, DeliveryId, GroupId, PipelineId, RunId, SalvageId};
 pub use moment::moment;
+pub use named_ref::NamedRef;
 pub use names::{BranchName, DirName, RepoName, TagName};
 pub use pattern::{Globs, Stars, check_bounds as check_glob, regex};
 pub use pipeline::{

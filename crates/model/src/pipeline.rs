@@ -83,8 +83,11 @@ pub enum PipelineSource {
 pub struct PipelineRecord {
     pub pipeline_id: PipelineId,
     pub repo: RepoName,
-    /// Who may see the branch may see the pipeline.
+    /// Who may see the branch may see the pipeline. Of a tag `tags/NAME`, of a pull request `pull/NUMBER`.
     pub branch: BranchName,
+    /// What was built, as git names it: `refs/heads/main`, `refs/tags/v1.2`, `refs/pull/7/head`.
+    #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]
+    pub git_ref: Option<String>,
     pub commit: CommitId,
     pub tree: CommitId,
     #[serde(default)]
@@ -99,8 +102,11 @@ pub struct PipelineRecord {
     pub run_name: Option<String>,
     /// `push`, `pull_request`, `merge_group`, `schedule`, `workflow_dispatch` or `bisect`.
     pub event: String,
-    /// Who asked.
+    /// Who asked; `push`, `hook`, `poll` or `schedule` where it was started by itself.
     pub principal: String,
+    /// Of one that was started by itself: what happened, as a digest. No other pipeline has the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trigger: Option<String>,
     pub state: PipelineState,
     /// Rises with each retry.
     pub attempt: u32,

@@ -78,6 +78,19 @@ impl Problem {
         }
     }
 
+    /// Whether what stands in the way may be gone later by itself.
+    pub fn may_pass(&self) -> bool {
+        matches!(
+            self.kind,
+            ErrorKind::Internal
+                | ErrorKind::Unavailable
+                | ErrorKind::StorageFull
+                | ErrorKind::TooMany
+                | ErrorKind::Upstream
+                | ErrorKind::UpstreamTimeout
+        )
+    }
+
     /// A malformed or hostile value: 400 in HTTP.
     pub fn bad(field: &str, detail: impl Into<String>) -> Self {
         Self::new(ErrorKind::BadRequest, "bad_request", detail).field(field)

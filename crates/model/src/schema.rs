@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-use super::{BranchName, CommitId, GroupId, PipelineId, RepoName, RunId, SalvageId};
+use super::{BranchName, CommitId, DeliveryId, GroupId, PipelineId, RepoName, RunId, SalvageId};
 
 const UUID: &str = "^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$";
 
@@ -34,6 +34,7 @@ is_text! {
     RunId, "RunId", UUID, 36, "A run's id.";
     GroupId, "GroupId", UUID, 36, "A group's id, as its runs name it.";
     PipelineId, "PipelineId", UUID, 36, "A pipeline's id, as `pipelines` lists it.";
+    DeliveryId, "DeliveryId", UUID, 36, "The id of a message to a forge or webhook.";
     SalvageId, "SalvageId", UUID, 36, "A salvage's id, as `salvage` lists it.";
     CommitId, "CommitId", "^[0-9a-f]{40}$", 40, "A commit: 40 hex digits.";
 }

@@ -24,6 +24,7 @@ use branchyard_process::{
     Cgroup, CommandError, Exceeded, Exit, Limits as RunLimits, Outcome, Stop, end_processes_of,
 };
 use branchyard_runtime::disk::if_there;
+use branchyard_runtime::yard_events::RepoChange;
 use branchyard_workspace::{Workspace, files, files_since, standing, work};
 
 /// So many files are named that a command wrote.
@@ -102,6 +103,13 @@ impl Drive {
         tracing::info!(run = %id, repo = %record.spec.repo, branch = %record.spec.branch, state, "run ended");
         metrics::counter!("branchyard_runs_ended_total", "state" => state).increment(1);
         self.shared().tell_news(&record);
+        if record.spec.kind == RunKind::Git
+            && record.spec.argv.get(1).is_some_and(|verb| verb == "push")
+            && let Some((_, workspace)) = &held
+        {
+            // Whatever its end: some of it may have arrived.
+            workspace.repo().tell(RepoChange::Pushed);
+        }
         self.live().change(|shown| *shown = record);
         while let Err(error) = self
             .shared()

@@ -72,6 +72,8 @@ pub enum RepoChange {
     Removed,
     Cloned,
     Fetched,
+    /// Its remote was changed through this daemon.
+    Pushed,
 }
 
 #[derive(Debug, Clone, Serialize, JsonSchema)]

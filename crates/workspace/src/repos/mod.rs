@@ -12,6 +12,7 @@ mod init;
 mod lfs;
 mod named_urls;
 mod protection;
+pub mod refs;
 mod registry;
 pub mod remote;
 mod repo;

@@ -116,7 +116,7 @@ impl Repo {
         }
     }
 
-    pub(super) fn tell(&self, change: RepoChange) {
+    pub fn tell(&self, change: RepoChange) {
         let repo = self.name.clone();
         self.news
             .publish(YardChange::Repo(RepoEvent { repo, change }));

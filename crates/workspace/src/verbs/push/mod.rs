@@ -17,6 +17,7 @@ use branchyard_git::verbs::Verbosity;
 use branchyard_git::verbs::push::{self, Pushed, Request, Standing, State, Update};
 use branchyard_git::{self as git, RemoteFailure, object_id};
 use branchyard_model::{CommitId, is_agent_branch};
+use branchyard_runtime::yard_events::RepoChange;
 
 /// What one attempt came to.
 enum Attempt {
@@ -147,12 +148,10 @@ pub(super) async fn hand_over(
     workspace.repo().guard_store()?;
     let sent = updates.iter().filter_map(|update| update.from.clone());
     workspace.repo().lfs().upload(&Vec::from_iter(sent)).await?;
-    Ok(push::push(
-        workspace.repo().git(),
-        workspace.repo().store().path(),
-        updates,
-    )
-    .await?)
+    let (git, store) = (workspace.repo().git(), workspace.repo().store());
+    let pushed = push::push(git, store.path(), updates).await?;
+    workspace.repo().tell(RepoChange::Pushed);
+    Ok(pushed)
 }
 
 /// Uploads what a raw push of the branch needs to be there before it.
