@@ -98,7 +98,7 @@ mod tests {
         }
         let top = sections().swap_remove(0).schema;
         assert_eq!(
-            (&top["x-order"][0], &top["x-order"][23]),
+            (&top["x-order"][0], &top["x-order"][26]),
             (&"listen".into(), &"repos".into())
         );
     }

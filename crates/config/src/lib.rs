@@ -24,9 +24,11 @@ mod environment;
 mod error;
 mod exposure;
 mod flags;
+mod forges;
 mod git;
 mod globs;
 mod history;
+mod hooks;
 mod host;
 mod include;
 mod jwt;
@@ -66,6 +68,7 @@ mod value;
 mod values;
 mod variable;
 mod web_host;
+mod webhook;
 
 #[cfg(test)]
 mod reference;
@@ -90,9 +93,11 @@ pub use environment::Environment;
 pub use error::{ConfigError, InFile};
 pub use exposure::exposes;
 pub use flags::Flags;
+pub use forges::{Forge, ForgeConfig, Forges};
 pub use git::{GitConfig, Identity, Protocol};
 pub use globs::{BranchGlobs, BuildOutput, FileGlobs, NameGlobs, RepoGlobs};
 pub use history::HistoryConfig;
+pub use hooks::HookSecrets;
 pub use host::HostName;
 pub use include::Include;
 pub use jwt::JwtConfig;
@@ -104,7 +109,9 @@ pub use mark::Mark;
 pub use mcp::{McpConfig, Toolset};
 pub use oauth::{OauthConfig, SecureUrl};
 pub use origin::WebOrigin;
-pub use pipelines::{JobReuse, PipelinesConfig, RepoJob, RepoPipelines, RetryOn};
+pub use pipelines::{
+    ForkPulls, JobReuse, PipelinesConfig, PushRule, RepoJob, RepoPipelines, RetryOn, Statuses,
+};
 pub use port_range::{PORTS_EACH, PortRange};
 pub use reach::{HttpConfig, SshConfig};
 pub use reaper::{MergedAgentBranches, ReaperConfig};
@@ -123,6 +130,7 @@ pub use tls::{Pem, Stamp, Tls, TlsConfig, stamp};
 pub use url::{RepoUrl, UrlPolicy};
 pub use variable::{EnvName, EnvValue, is_secret_name};
 pub use web_host::WebHost;
+pub use webhook::{Webhook, WebhookConfig};
 
 /// Where a daemon tells of itself if it has no `XDG_RUNTIME_DIR`, as in many containers: below the
 /// home directory, as the XDG specification has it for what a program remembers.
@@ -152,6 +160,14 @@ pub struct Config {
     pub code: CodeConfig,
     /// What `[secrets]` names, and which runs are given which.
     pub secrets: Secrets,
+    /// By which webhooks are told from forgeries.
+    pub hooks: HookSecrets,
+    /// Those that are told of commits.
+    pub forges: Forges,
+    /// Those who are told of pipelines.
+    pub webhooks: BTreeMap<TaskName, Webhook>,
+    /// Where people reach the page, for links.
+    pub public_url: Option<SecureUrl>,
     pub reaper: ReaperConfig,
     pub history: HistoryConfig,
     pub pipelines: PipelinesConfig,

@@ -11,7 +11,11 @@ use super::environment::Environment;
 use super::exposure::Exposure;
 use super::known_variables::{CONFIG, LISTEN, LOG};
 use super::place::{Place, resolve};
-use super::{Access, Config, ConfigError, Flags, Secrets, SigningKey, flags, repos};
+use super::secrets::check_command;
+use super::{
+    Access, Config, ConfigError, Flags, Forges, HookSecrets, Secrets, SigningKey, Webhook, flags,
+    repos,
+};
 
 /// Where builds find programs when neither the file nor the environment says so.
 const FALLBACK_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -81,8 +85,21 @@ impl Config {
         let tls = values.tls.find(&place)?;
         let mut allowed_hosts = values.allowed_hosts;
         allowed_hosts.extend(tls.as_ref().and_then(|tls| tls.name.clone()));
+        for (name, repo) in &repos {
+            for run in repo.pipelines.on_push.keys() {
+                let section = ["repos", name.as_str(), "pipelines", "on_push", run.as_str()];
+                let checked = check_command(repo, run.as_str(), "make, or one of its tasks");
+                checked.map_err(|rule| place.error(&section, rule))?;
+            }
+        }
         let access = Access::find(&place, &values.git, &repos)?;
         let secrets = Secrets::find(&place, &values.secrets, &repos)?;
+        let hooks = HookSecrets::find(&place, &values.forges, &repos)?;
+        let forges = Forges::find(&place, &values.forges)?;
+        let mut webhooks = BTreeMap::new();
+        for (name, webhook) in &values.webhooks {
+            webhooks.insert(name.clone(), webhook.find(name, &place)?);
+        }
         let workspaces = flags::workspaces(&place, &said, values.workspaces)?;
         let mut included = Vec::new();
         for (name, repo) in &mut repos {
@@ -105,7 +122,14 @@ impl Config {
         .into_iter()
         .flatten()
         .chain(access.secret_files())
-        .chain(secrets.files().map(Path::to_owned))
+        .chain(secrets.files().chain(hooks.files()).map(Path::to_owned))
+        .chain(forges.files().map(Path::to_owned))
+        .chain(
+            webhooks
+                .values()
+                .filter_map(Webhook::file)
+                .map(Path::to_owned),
+        )
         .chain(included)
         .collect();
         let exposure = Exposure {
@@ -133,6 +157,10 @@ impl Config {
             build: values.build,
             code: values.code,
             secrets,
+            hooks,
+            forges,
+            webhooks,
+            public_url: values.public_url,
             reaper: values.reaper,
             history: values.history,
             pipelines: values.pipelines,

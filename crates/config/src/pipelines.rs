@@ -1,4 +1,4 @@
-//! `[pipelines]` and `[repos.NAME.pipelines]`: what is kept of pipelines, and which files make them.
+//! `[pipelines]` and `[repos.NAME.pipelines]`: what is kept of pipelines, which files make them, and what starts by itself.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::count::{few, many};
 use super::duration::positive;
-use super::{FileGlobs, JobPath};
+use super::{BranchGlobs, FileGlobs, JobPath, TaskName};
 
 /// What is kept of pipelines that have ended. The oldest go first, whichever bound is reached.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -35,8 +35,8 @@ impl Default for PipelinesConfig {
     }
 }
 
-/// Which workflow files of this repo make pipelines, and what they may have.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+/// Which workflow files of this repo make pipelines, what they may have, and whether anything starts by itself.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(
     default,
     deny_unknown_fields,
@@ -56,6 +56,75 @@ pub struct RepoPipelines {
     /// job's key in `jobs`. Files outside of `.branchyard/workflows` cannot say these things themselves.
     #[schemars(extend("example" = "ci/test"))]
     pub jobs: BTreeMap<JobPath, RepoJob>,
+    /// Whether pipelines start by themselves: on what is pushed, on pull requests, and on schedules. What is there when this is
+    /// first said starts nothing.
+    pub auto: bool,
+    /// With `auto`: how often the remote is asked what is new. Pushes through Branchyard and webhooks are heard of at once.
+    #[serde(deserialize_with = "positive")]
+    pub poll: Duration,
+    /// With `auto`: whether pull requests whose commit the remote has on no branch of its own, as those from forks, start
+    /// pipelines. They are given no secrets in any case.
+    pub forks: ForkPulls,
+    /// Which statuses a commit is given at its forge, where `[forges."HOST"]` has a token: one for each workflow file
+    /// ("files"), one for each job as well ("jobs"), or none ("off").
+    pub statuses: Statuses,
+    /// With `auto`: commands that are run in the workspace of a branch when it was pushed to, by what is run: `make`, or the
+    /// name of a task.
+    #[schemars(extend("example" = "make"))]
+    pub on_push: BTreeMap<TaskName, PushRule>,
+}
+
+impl Default for RepoPipelines {
+    fn default() -> Self {
+        Self {
+            files: None,
+            skip_actions: Vec::new(),
+            linux_labels: Vec::new(),
+            jobs: BTreeMap::new(),
+            auto: false,
+            poll: Duration::from_secs(60),
+            forks: ForkPulls::Never,
+            statuses: Statuses::Files,
+            on_push: BTreeMap::new(),
+        }
+    }
+}
+
+/// Which statuses a commit is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Statuses {
+    Files,
+    Jobs,
+    Off,
+}
+
+/// What becomes of pull requests from forks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ForkPulls {
+    /// They start nothing. Who may start pipelines can start one of them by its number.
+    Never,
+    /// They start pipelines as others do: strangers' code runs here.
+    Run,
+}
+
+/// A command that a push starts.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(
+    default,
+    deny_unknown_fields,
+    expecting = "a section [repos.NAME.pipelines.on_push.NAME]"
+)]
+pub struct PushRule {
+    /// The branches, as globs.
+    #[schemars(extend("example" = ["main", "release/*"], "x-default" = "all"))]
+    pub branches: Option<BranchGlobs>,
+    /// The arguments, such as the targets of make.
+    #[schemars(extend("example" = ["test"]))]
+    pub args: Vec<String>,
+    /// Whether a newer push ends the run of an older one.
+    pub supersede: bool,
 }
 
 /// What a job of a workflow file has in place of what the file says.

@@ -1,6 +1,7 @@
 //! `[repos.NAME]`: one repository.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -31,6 +32,14 @@ pub struct RepoConfig<Url = RepoUrl> {
     #[serde(default, deserialize_with = "value::branches")]
     #[schemars(with = "Vec<String>")]
     pub prewarm: Vec<BranchName>,
+    /// The variable in the daemon's environment that holds the secret of this repo's webhooks, in place of its forge's.
+    /// Either this or `webhook_secret_file`, or neither.
+    #[schemars(extend("example" = "DEMO_WEBHOOK_SECRET", "x-default" = "none"))]
+    pub webhook_secret_env: Option<String>,
+    /// The file that holds the secret of this repo's webhooks, mode 600, in place of its forge's. It is read again for each
+    /// webhook.
+    #[schemars(extend("example" = "~/.config/branchyard/demo-webhook-secret", "x-default" = "none"))]
+    pub webhook_secret_file: Option<PathBuf>,
     /// Commands that callers may start by name: a program and its arguments, with no shell between.
     #[serde(default)]
     #[schemars(extend("example" = { "lint": ["make", "lint"] }))]
@@ -162,6 +171,8 @@ impl<Url> RepoConfig<Url> {
         RepoConfig {
             url,
             credential: self.credential,
+            webhook_secret_env: self.webhook_secret_env,
+            webhook_secret_file: self.webhook_secret_file,
             default_branch: self.default_branch,
             prewarm: self.prewarm,
             tasks: self.tasks,

@@ -81,7 +81,12 @@ fn grants(
     let mut granted = Granted::new();
     for (run, variables) in &repo.secrets {
         let section = ["repos", name.as_str(), "secrets", run.as_str()];
-        check_run(repo, run).map_err(|rule| place.error(&section, rule))?;
+        // Which jobs there are is up to the branches.
+        if !run.as_str().contains('/') {
+            let known = "make, for make runs, a job as FILE/JOB, or one of its tasks";
+            let checked = check_command(repo, run.as_str(), known);
+            checked.map_err(|rule| place.error(&section, rule))?;
+        }
         let mut given = BTreeMap::new();
         for (variable, secret) in variables {
             let refuse = |rule: String| {
@@ -99,13 +104,10 @@ fn grants(
     Ok(granted)
 }
 
-fn check_run(repo: &RepoConfig, run: &SecretUser) -> Result<(), String> {
-    // Which jobs there are is up to the branches.
-    if run.as_str().contains('/') {
-        return Ok(());
-    }
-    let is_task = repo.tasks.keys().any(|task| task.as_str() == run.as_str());
-    match (run.as_str() == MAKE, is_task) {
+/// Whether this is `make`, or the name of a task; `known` is what was to be expected.
+pub(super) fn check_command(repo: &RepoConfig, run: &str, known: &str) -> Result<(), String> {
+    let is_task = repo.tasks.keys().any(|task| task.as_str() == run);
+    match (run == MAKE, is_task) {
         (true, false) | (false, true) => Ok(()),
         (true, true) => Err(format!(
             "{MAKE} means make runs here, and there is a task of this name: rename the task"
@@ -113,8 +115,7 @@ fn check_run(repo: &RepoConfig, run: &SecretUser) -> Result<(), String> {
         (false, false) => {
             let tasks = listed(repo.tasks.keys().map(TaskName::as_str));
             Err(format!(
-                "there is no task {run} in this repo; expected {MAKE}, for make runs, a job as FILE/JOB, or one of \
-                 its tasks, which are: {tasks}"
+                "there is no task {run} in this repo; expected {known}, which are: {tasks}"
             ))
         }
     }

@@ -9,9 +9,10 @@ use serde::Deserialize;
 
 use super::value;
 use super::{
-    ArtifactsConfig, AuditConfig, AuthConfig, BuildConfig, CachesConfig, CodeConfig, GitConfig,
-    HistoryConfig, HostName, Limits, LogFilter, McpConfig, PipelinesConfig, ReaperConfig,
-    RepoConfig, SandboxConfig, SecretConfig, SecretName, Timeouts, TlsConfig, WebOrigin,
+    ArtifactsConfig, AuditConfig, AuthConfig, BuildConfig, CachesConfig, CodeConfig, ForgeConfig,
+    GitConfig, HistoryConfig, HostName, Limits, LogFilter, McpConfig, PipelinesConfig,
+    ReaperConfig, RepoConfig, SandboxConfig, SecretConfig, SecretName, SecureUrl, TaskName,
+    Timeouts, TlsConfig, WebOrigin, WebhookConfig,
 };
 use branchyard_model::RepoName;
 
@@ -37,6 +38,9 @@ pub(super) struct Values {
     /// Origins whose pages may call the daemon from a browser, such as "https://yard.example.org". The daemon's own page
     /// needs to be listed only where a proxy in front of the daemon adds the https.
     pub allowed_origins: Vec<WebOrigin>,
+    /// Where people reach the page, for links in what others are told: https, or http to this machine.
+    #[schemars(with = "Option<String>", extend("example" = "https://yard.example.org", "x-default" = "none, no links"))]
+    pub public_url: Option<SecureUrl>,
     /// What is logged: error, warn, info, debug, trace, off, or a filter such as "info,branchyard=debug".
     pub log: LogFilter,
     pub auth: AuthConfig,
@@ -55,6 +59,10 @@ pub(super) struct Values {
     pub mcp: McpConfig,
     #[schemars(extend("example" = "npm"))]
     pub secrets: BTreeMap<SecretName, SecretConfig>,
+    #[schemars(extend("example" = "github.com"))]
+    pub forges: BTreeMap<String, ForgeConfig>,
+    #[schemars(extend("example" = "chat"))]
+    pub webhooks: BTreeMap<TaskName, WebhookConfig>,
     pub sandbox: SandboxConfig,
     #[schemars(extend("example" = "demo"))]
     pub repos: BTreeMap<RepoName, RepoConfig<String>>,
@@ -69,6 +77,7 @@ impl Default for Values {
             key_file: None,
             allowed_hosts: Vec::new(),
             allowed_origins: Vec::new(),
+            public_url: None,
             log: LogFilter::known("info"),
             auth: AuthConfig::default(),
             tls: TlsConfig::default(),
@@ -85,6 +94,8 @@ impl Default for Values {
             audit: AuditConfig::default(),
             mcp: McpConfig::default(),
             secrets: BTreeMap::new(),
+            forges: BTreeMap::new(),
+            webhooks: BTreeMap::new(),
             sandbox: SandboxConfig::default(),
             repos: BTreeMap::new(),
         }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use branchyard_config::{Config, PORTS_EACH, RepoConfig, Token, is_secret_name};
+use branchyard_config::{
+    Config, PORTS_EACH, RepoConfig, SecretValue, Token, Webhook, is_secret_name,
+};
 use branchyard_git::{NetworkAccess, author_variables};
 use branchyard_model::{CommitId, RunKind, RunSpec, slug};
 use branchyard_workspace::Workspace;
@@ -111,5 +113,13 @@ pub(super) fn secrets(
         .filter(|(name, _)| is_secret_name(name))
         .map(|(_, value)| value);
     let tokens = token.into_iter().chain(&here).map(Token::expose);
-    named.chain(tokens).map(str::to_owned).collect()
+    let webhooks = config.webhooks.values().filter_map(Webhook::in_environment);
+    let hooks = config
+        .hooks
+        .in_environment()
+        .chain(webhooks)
+        .map(SecretValue::expose);
+    let forges = config.forges.in_environment().map(Token::expose);
+    let all = named.chain(tokens).chain(hooks).chain(forges);
+    all.map(str::to_owned).collect()
 }

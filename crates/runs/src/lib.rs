@@ -45,6 +45,7 @@ mod view;
 mod viewers;
 mod written;
 
+pub use argv::Args;
 pub use caller_command::{CallerCommand, caller_command};
 pub use groups::{LiveGroup, group_not_found};
 pub use live::Live;
