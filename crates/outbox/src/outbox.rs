@@ -1,0 +1,331 @@
+//! The outbox: what is to be told goes in before it is true for others, and stays until it has arrived.
+
+use std::io;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use lru::LruCache;
+use parking_lot::Mutex;
+use reqwest::Client;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use crate::backoff;
+use crate::delivery::{Delivery, DeliveryState};
+use crate::message::{Addressee, OutgoingMessage};
+use crate::news;
+use crate::send::{self, NotDelivered};
+use crate::shelf::Shelf;
+use branchyard_config::{Config, Statuses, crash_point};
+use branchyard_model::{DeliveryId, ErrorKind, PipelineRecord, Problem, RepoName};
+use branchyard_runtime::background::Background;
+
+/// So many are on their way at the same time.
+const AT_ONCE: usize = 8;
+/// And to one receiver.
+const AT_ONCE_EACH: usize = 2;
+/// Of so many subjects is remembered what was last said.
+const REMEMBERED: NonZeroUsize = NonZeroUsize::new(10_000).expect("not zero");
+/// The machine's clock may be moved while a message waits.
+const LOOK_AT_CLOCK: Duration = Duration::from_secs(20);
+
+/// What an outbox is made of.
+#[derive(Debug)]
+pub struct OutboxParts<'a> {
+    pub config: Arc<Config>,
+    /// Where the daemon keeps its files.
+    pub state: &'a Path,
+    pub background: Background,
+    /// What waits to be sent is another yard's.
+    pub is_copy: bool,
+}
+
+/// Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Outbox(Arc<OutboxInner>);
+
+#[derive(Debug)]
+struct OutboxInner {
+    config: Arc<Config>,
+    client: Client,
+    shelf: Mutex<Shelf>,
+    /// What was last said about each subject: the same is not said twice.
+    said: Mutex<LruCache<String, String>>,
+    wake: Notify,
+    leaving: CancellationToken,
+}
+
+impl Outbox {
+    /// Goes on with what an earlier daemon left.
+    pub fn open(parts: OutboxParts<'_>) -> io::Result<Self> {
+        for (name, webhook) in &parts.config.webhooks {
+            send::check(webhook)
+                .map_err(|why| io::Error::other(format!("[webhooks.{name}]: {why}")))?;
+        }
+        let mut shelf = Shelf::open(parts.state)?;
+        if parts.is_copy {
+            shelf.give_up("this yard is a copy, and the original sends it")?;
+        }
+        // In the order in which it was said, so that nothing is said again.
+        let mut known = LruCache::new(REMEMBERED);
+        for message in shelf.all() {
+            known.put(message.about.clone(), said(message));
+        }
+        let inner = OutboxInner {
+            client: send::client().map_err(io::Error::other)?,
+            shelf: Mutex::new(shelf),
+            said: Mutex::new(known),
+            wake: Notify::new(),
+            leaving: CancellationToken::new(),
+            config: parts.config,
+        };
+        let outbox = Self(Arc::new(inner));
+        let this = outbox.clone();
+        let loops = parts.background.loops;
+        let sending = loops.keep("outbox", move || send_all(this.clone()));
+        let leaving = outbox.0.leaving.clone();
+        parts
+            .background
+            .tasks
+            .spawn(leaving.run_until_cancelled_owned(sending));
+        Ok(outbox)
+    }
+
+    /// Leaves what has not arrived to the next daemon.
+    pub fn leave(&self) {
+        self.0.leaving.cancel();
+    }
+
+    /// Notes what others are to be told of a pipeline. To be called before anyone sees it so. Blocks for as long as a small
+    /// file takes to be written.
+    pub fn note(&self, record: &PipelineRecord) -> io::Result<()> {
+        let (config, now) = (&self.0.config, Timestamp::now());
+        let page = config.public_url.as_ref().map(|url| url.as_str());
+        let (repo, id) = (&record.repo, record.pipeline_id);
+        let mut messages = Vec::new();
+        for status in news::statuses(record, self.style(record), page) {
+            let about = format!("{repo} {} {}", record.commit, status.context);
+            let to = Addressee::Status {
+                commit: record.commit.clone(),
+                status,
+            };
+            messages.push(OutgoingMessage::new(about, (repo, id), to, now));
+        }
+        for (name, webhook) in &config.webhooks {
+            if webhook.is_for(repo) {
+                let to = Addressee::Webhook {
+                    name: name.to_string(),
+                    body: news::body(record, page),
+                };
+                let about = format!("{name} {id}");
+                messages.push(OutgoingMessage::new(about, (repo, id), to, now));
+            }
+        }
+        for message in messages {
+            self.add(message)?;
+        }
+        Ok(())
+    }
+
+    /// How the forge of a pipeline's repo is told.
+    fn style(&self, record: &PipelineRecord) -> Statuses {
+        let Some(repo) = self.0.config.repos.get(&record.repo) else {
+            return Statuses::Off;
+        };
+        let forge = self.0.config.forges.of_url(&repo.url);
+        match forge.is_some() {
+            true => repo.pipelines.statuses,
+            false => Statuses::Off,
+        }
+    }
+
+    fn add(&self, message: OutgoingMessage) -> io::Result<()> {
+        let says = said(&message);
+        if self.0.said.lock().get(&message.about) == Some(&says) {
+            return Ok(());
+        }
+        let about = message.about.clone();
+        self.0.shelf.lock().add(message)?;
+        crash_point("outbox-written");
+        self.0.said.lock().put(about, says);
+        self.0.wake.notify_one();
+        Ok(())
+    }
+
+    /// Those that the asker may see, the newest first, at most `limit`; and whether there are more.
+    pub fn list(
+        &self,
+        limit: usize,
+        is_wanted: impl Fn(&Delivery) -> bool,
+    ) -> (Vec<Delivery>, bool) {
+        let shelf = self.0.shelf.lock();
+        let wanted = shelf
+            .all()
+            .rev()
+            .map(OutgoingMessage::shown)
+            .filter(is_wanted);
+        let mut wanted: Vec<_> = wanted.take(limit + 1).collect();
+        let is_more = wanted.len() > limit;
+        wanted.truncate(limit);
+        (wanted, is_more)
+    }
+
+    /// Has a message sent once more, whatever became of it.
+    pub fn redeliver(&self, repo: &RepoName, id: DeliveryId) -> Result<Delivery, Problem> {
+        let mut shelf = self.0.shelf.lock();
+        let message = shelf.get(id).filter(|message| message.repo == *repo);
+        let message = message.ok_or_else(|| delivery_not_found(repo, id))?;
+        let is_newer =
+            |other: &&OutgoingMessage| other.about == message.about && other.id > message.id;
+        if matches!(message.to, Addressee::Status { .. }) && shelf.all().find(is_newer).is_some() {
+            let detail = "the commit has a newer status, which this one would hide";
+            return Err(Problem::new(ErrorKind::Conflict, "newer_delivery", detail)
+                .field("delivery_id")
+                .help("send the newest of that status once more"));
+        }
+        let now = Timestamp::now();
+        let again = OutgoingMessage {
+            state: DeliveryState::Waiting,
+            failures: 0,
+            made_at: now,
+            next_at: now,
+            ended_at: None,
+            ..message.clone()
+        };
+        let shown = again.shown();
+        shelf.put(again).map_err(|error| {
+            Problem::unwritten(
+                "not_redelivered",
+                "the message could not be written down",
+                &error,
+            )
+        })?;
+        self.0.wake.notify_one();
+        Ok(shown)
+    }
+
+    /// Notes what became of a message, unless a newer one took its place.
+    fn settle(&self, sent: &OutgoingMessage, result: Result<(), NotDelivered>) {
+        let mut shelf = self.0.shelf.lock();
+        let Some(message) = shelf.get(sent.id).cloned() else {
+            return;
+        };
+        let now = Timestamp::now();
+        let settled = match result {
+            Ok(()) => OutgoingMessage {
+                state: DeliveryState::Delivered,
+                problem: None,
+                ended_at: Some(now),
+                ..message
+            },
+            Err(NotDelivered {
+                why,
+                after,
+                is_final,
+            }) => {
+                let failures = message.failures + 1;
+                let next = backoff::next(failures, after, now).filter(|_| !is_final);
+                tracing::warn!(delivery = %sent.id, about = sent.about, failures, why, "a message did not arrive");
+                OutgoingMessage {
+                    state: match next {
+                        Some(_) => DeliveryState::Waiting,
+                        None => DeliveryState::Failed,
+                    },
+                    failures,
+                    problem: Some(why),
+                    next_at: next.unwrap_or(now),
+                    ended_at: next.is_none().then_some(now),
+                    ..message
+                }
+            }
+        };
+        if let Err(error) = shelf.settle(settled) {
+            // The next daemon sends it again.
+            tracing::error!(delivery = %sent.id, %error, "what became of a message is not written down");
+        }
+    }
+}
+
+/// What a message says, but for when it does.
+fn said(message: &OutgoingMessage) -> String {
+    match &message.to {
+        Addressee::Status { status, .. } => format!("{:?} {}", status.state, status.description),
+        Addressee::Webhook { body, .. } => format!("{} {}", body["type"], body["data"]["attempt"]),
+    }
+}
+
+/// What is being sent: of two about the same only one, and few to each receiver, so that one that does not answer holds up no
+/// other.
+#[derive(Debug, Default)]
+struct UnderWay(Vec<(String, String)>);
+
+impl UnderWay {
+    fn has_place_for(&self, message: &OutgoingMessage) -> bool {
+        let receiver = message.receiver();
+        let to_the_same = self.0.iter().filter(|(_, other)| *other == receiver);
+        to_the_same.count() < AT_ONCE_EACH
+            && !self.0.iter().any(|(about, _)| *about == message.about)
+    }
+
+    fn begin(&mut self, message: &OutgoingMessage) {
+        self.0.push((message.about.clone(), message.receiver()));
+    }
+
+    fn end(&mut self, message: &OutgoingMessage) {
+        self.0.retain(|(about, _)| *about != message.about);
+    }
+}
+
+/// Sends what is due, for as long as the daemon runs.
+async fn send_all(outbox: Outbox) {
+    let under_way: Arc<Mutex<UnderWay>> = Arc::default();
+    let places = Arc::new(tokio::sync::Semaphore::new(AT_ONCE));
+    loop {
+        // Never closed.
+        let Ok(place) = places.clone().acquire_owned().await else {
+            return;
+        };
+        let next = {
+            let busy = under_way.lock();
+            let shelf = outbox.0.shelf.lock();
+            let next = shelf.next(Timestamp::now(), |message| busy.has_place_for(message));
+            next.cloned()
+        };
+        let message = match next {
+            Ok(message) => message,
+            Err(at) => {
+                let left =
+                    at.map(|at| Duration::try_from(Timestamp::now().until(at).unwrap_or_default()));
+                let pause = left
+                    .and_then(Result::ok)
+                    .unwrap_or(LOOK_AT_CLOCK)
+                    .min(LOOK_AT_CLOCK);
+                tokio::select! {
+                    () = outbox.0.wake.notified() => {}
+                    () = tokio::time::sleep(pause) => {}
+                }
+                continue;
+            }
+        };
+        under_way.lock().begin(&message);
+        let (outbox, under_way) = (outbox.clone(), under_way.clone());
+        tokio::spawn(async move {
+            let result = send::send(&outbox.0.client, &outbox.0.config, &message).await;
+            crash_point("outbox-sent");
+            outbox.settle(&message, result);
+            under_way.lock().end(&message);
+            outbox.0.wake.notify_one();
+            drop(place);
+        });
+    }
+}
+
+fn delivery_not_found(repo: &RepoName, id: DeliveryId) -> Problem {
+    let detail = format!("the repository {repo} has no delivery {id}");
+    Problem::new(ErrorKind::NotFound, "delivery_not_found", detail)
+        .field("delivery_id")
+        .help("GET /api/repos/{repo}/deliveries lists them; of those that have ended the latest are kept")
+}
