@@ -83,6 +83,7 @@ fn give_up(pipelines: &Pipelines, mut record: PipelineRecord, why: &str) -> io::
     for job in record.jobs.iter_mut().filter(|job| !job.state.is_ended()) {
         job.state = JobState::Cancelled;
     }
+    pipelines.inner().outbox.note(&record)?;
     pipelines.inner().disk.save(&record)?;
     pipelines.note(&record);
     Ok(())
@@ -94,6 +95,8 @@ fn open(
 ) -> io::Result<(Arc<LivePipeline>, HeldJobs)> {
     let (id, inner) = (record.pipeline_id, pipelines.inner());
     tracing::info!(pipeline = %id, "going on with a pipeline");
+    // Its daemon may have been killed before others were told.
+    inner.outbox.note(&record)?;
     let plan = inner.disk.plan(id)?;
     let plan = plan.ok_or_else(|| io::Error::other("its plan is gone"))?;
     // Its daemon may have been killed when it had another plan and not yet the jobs of it.
@@ -108,6 +111,7 @@ fn open(
     let parts = LiveParts {
         disk: inner.disk.clone(),
         margin: inner.margin.clone(),
+        outbox: inner.outbox.clone(),
         news: repo.news().clone(),
         viewers: pipelines.viewers(),
         plan,

@@ -40,8 +40,10 @@ mod source;
 mod start;
 mod step;
 mod step_env;
+mod trigger;
 mod uses;
 mod versions;
+mod workflow_files;
 
 pub use bisect::BisectRequest;
 pub use forecast::forecast;
@@ -53,3 +55,5 @@ pub use open::{PipelineParts, open, open_artifacts};
 pub use pipelines::{Pipelines, pipeline_not_found};
 pub use request::{InputText, PipelineRequest};
 pub use retry::RetryRequest;
+pub use source::{PipelineCommit, commit as find_commit, commit_of_named as find_named};
+pub use trigger::{Trigger, start_for, workflows};

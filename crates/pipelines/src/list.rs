@@ -9,6 +9,7 @@ pub(crate) struct PipelineEntry {
     pub(crate) branch: BranchName,
     pub(crate) commit: CommitId,
     pub(crate) file: String,
+    pub(crate) trigger: Option<String>,
     /// As it was last noted: of one that is live, that may be another by now.
     pub(crate) state: PipelineState,
 }
@@ -32,6 +33,7 @@ impl PipelineEntry {
             branch: record.branch.clone(),
             commit: record.commit.clone(),
             file: record.file.clone(),
+            trigger: record.trigger.clone(),
             state: record.state,
         }
     }

@@ -16,6 +16,7 @@ use branchyard_model::{
     Event, JobRecord, JobState, PipelineId, PipelineRecord, PipelineState, Problem, RunId,
     StepState,
 };
+use branchyard_outbox::Outbox;
 use branchyard_runs::Viewers;
 use branchyard_runtime::disk::DiskGuard;
 use branchyard_runtime::yard_events::{EventBus, PipelineEvent, YardChange};
@@ -25,6 +26,7 @@ pub struct LivePipeline {
     id: PipelineId,
     disk: Arc<PipelineDisk>,
     margin: DiskGuard,
+    outbox: Outbox,
     news: EventBus,
     viewers: Viewers,
     plan: RwLock<Arc<FrozenPlan>>,
@@ -41,6 +43,7 @@ pub struct LivePipeline {
 pub(crate) struct LiveParts {
     pub(crate) disk: Arc<PipelineDisk>,
     pub(crate) margin: DiskGuard,
+    pub(crate) outbox: Outbox,
     pub(crate) news: EventBus,
     pub(crate) viewers: Viewers,
     pub(crate) plan: FrozenPlan,
@@ -55,6 +58,7 @@ impl LivePipeline {
             id: record.pipeline_id,
             disk: parts.disk,
             margin: parts.margin,
+            outbox: parts.outbox,
             news: parts.news,
             viewers: parts.viewers,
             plan: RwLock::new(Arc::new(parts.plan)),
@@ -163,11 +167,17 @@ impl LivePipeline {
     pub(crate) fn save(&self) -> io::Result<()> {
         let _one_at_a_time = self.saving.lock();
         let record = self.record();
-        self.margin.spend(|| self.disk.save(&record))
+        self.margin.spend(|| {
+            self.outbox.note(&record)?;
+            self.disk.save(&record)
+        })
     }
 
     /// Tells the end and records it; then all see it. Nothing can follow but a retry. After an error it may be tried again.
     pub(crate) fn end(&self, record: &PipelineRecord) -> io::Result<()> {
+        // Others are told for certain before anyone sees it: whoever did could not be told again.
+        self.margin.spend(|| self.outbox.note(record))?;
+        crash_point("pipeline-noted");
         let event = Event::Pipeline(Box::new(record.clone().shown()));
         let mut journal = self.journal.lock();
         if !journal.is_closed() {

@@ -19,6 +19,7 @@ use crate::reuse_places::ReusePlaces;
 use crate::{adopt, artifacts, source};
 use branchyard_artifacts::{ArtifactLimits, ArtifactStore, CacheLimits, CacheStore, SetOwner};
 use branchyard_config::Config;
+use branchyard_outbox::Outbox;
 use branchyard_runs::Runs;
 use branchyard_runtime::background::Background;
 use branchyard_runtime::clock::SteadyClock;
@@ -37,6 +38,7 @@ pub struct PipelineParts {
     pub workspaces: Arc<Workspaces>,
     pub runs: Runs,
     pub artifacts: Arc<ArtifactStore>,
+    pub outbox: Outbox,
     pub margin: DiskGuard,
     pub trash: Trash,
     pub background: Background,
@@ -54,6 +56,7 @@ pub fn open(parts: PipelineParts) -> io::Result<Pipelines> {
         workspaces,
         runs,
         artifacts,
+        outbox,
         margin,
         trash,
         background,
@@ -72,6 +75,7 @@ pub fn open(parts: PipelineParts) -> io::Result<Pipelines> {
         disk,
         artifacts,
         caches: Arc::new(caches),
+        outbox,
         live: DashMap::new(),
         known: RwLock::default(),
         groups: ConcurrencyGroups::default(),

@@ -17,6 +17,7 @@ use crate::reuse_places::ReusePlaces;
 use branchyard_artifacts::{ArtifactStore, CacheStore};
 use branchyard_config::Config;
 use branchyard_model::{BranchName, ErrorKind, PipelineId, PipelineRecord, Problem, RepoName};
+use branchyard_outbox::Outbox;
 use branchyard_runs::{Runs, View, stop_note};
 use branchyard_runtime::disk::{DiskGuard, if_there};
 use branchyard_workspace::Workspaces;
@@ -37,6 +38,7 @@ pub(crate) struct PipelinesInner {
     pub(crate) disk: Arc<PipelineDisk>,
     pub(crate) artifacts: Arc<ArtifactStore>,
     pub(crate) caches: Arc<CacheStore>,
+    pub(crate) outbox: Outbox,
     pub(crate) live: DashMap<PipelineId, Arc<LivePipeline>>,
     /// All of them, live or ended.
     pub(crate) known: RwLock<BTreeMap<PipelineId, PipelineEntry>>,
@@ -103,6 +105,11 @@ impl Pipelines {
     /// Leaves the pipelines under way to the next daemon. To be called before the runs are left.
     pub fn leave(&self) {
         self.0.leaving.cancel();
+    }
+
+    /// Ends when the daemon leaves.
+    pub fn leaving(&self) -> CancellationToken {
+        self.0.leaving.clone()
     }
 
     /// What the steps of a job wrote to be read by people; empty if they wrote nothing. Blocks.

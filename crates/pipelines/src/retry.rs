@@ -42,7 +42,7 @@ impl Pipelines {
             .map_err(unreadable)?
             .ok_or_else(|| crate::pipeline_not_found(id))?;
         let plan = disk.plan(id).map_err(unreadable)?;
-        let plan = plan.ok_or_else(|| crate::pipeline_not_found(id))?;
+        let plan = plan.ok_or_else(|| never_planned(&record))?;
         let repo = self.inner().repos.get(&record.repo)?;
         let again = chosen(&record, &plan.plan, request)?;
         for job in &mut record.jobs {
@@ -66,7 +66,8 @@ impl Pipelines {
         let journal = Writer::reopen(&disk.journal(id)).map_err(unreadable)?;
         let saved = self.inner().margin.spend(|| {
             disk.forget_stop(id)?;
-            disk.save(&record)
+            disk.save(&record)?;
+            self.inner().outbox.note(&record)
         });
         saved.map_err(|error| {
             let detail = "the retry could not be recorded";
@@ -77,6 +78,7 @@ impl Pipelines {
         let parts = LiveParts {
             disk: disk.clone(),
             margin: self.inner().margin.clone(),
+            outbox: self.inner().outbox.clone(),
             news: repo.news().clone(),
             viewers: self.viewers(),
             plan,
@@ -88,6 +90,14 @@ impl Pipelines {
         self.go_on(live.clone(), Default::default());
         Ok(live.record().shown())
     }
+}
+
+/// Why there is nothing to retry: what is wrong is in the file, or in the configuration.
+fn never_planned(record: &PipelineRecord) -> Problem {
+    let detail = "the pipeline was rejected before it had jobs";
+    let why = record.error.as_ref().map(|problem| problem.detail.clone());
+    Problem::new(ErrorKind::Conflict, "nothing_to_retry", detail)
+        .help(why.unwrap_or_else(|| "start a new one".to_owned()))
 }
 
 /// The jobs that are attempted again: those that are named, or all that failed, and all that need one of them.

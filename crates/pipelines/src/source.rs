@@ -1,43 +1,30 @@
-//! Which commit a pipeline is for, and what its workflow file says there. Nothing is changed but the store, which is brought
-//! up to date.
+//! Which commit a pipeline is for. Nothing is changed but the store, which is brought up to date.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::action_files::CommitFiles;
 use crate::pipelines::Pipelines;
 use branchyard_git::{self as git, CommitTree, Repository, commit_id, object_id};
-use branchyard_model::{BranchName, CommitId, ErrorKind, PipelineId, Problem};
-use branchyard_workflow::{Workflow, WorkflowFault, WorkflowOptions, check};
-use branchyard_workspace::repos::{Repo, remote};
+use branchyard_model::{BranchName, CommitId, ErrorKind, NamedRef, PipelineId, Problem};
+use branchyard_workspace::repos::{Repo, refs, remote};
 use branchyard_workspace::snapshot;
 
-/// What the reader of workflow files takes.
-const MAX_FILE: usize = 256 << 10;
 /// By then what was about to begin has begun.
 const SETTLED: SignedDuration = SignedDuration::from_hours(1);
-const OWN_DIRECTORY: &str = ".branchyard/workflows";
-const USUAL_DIRECTORY: &str = ".github/workflows";
 
 /// The commit of a pipeline.
 #[derive(Debug, Clone)]
-pub(crate) struct PipelineCommit {
-    pub(crate) branch: BranchName,
-    pub(crate) commit: CommitId,
-    pub(crate) tree: CommitId,
+pub struct PipelineCommit {
+    pub branch: BranchName,
+    /// As git names it.
+    pub git_ref: String,
+    pub commit: CommitId,
+    pub tree: CommitId,
     /// Whether the remote has it on the branch.
-    pub(crate) is_on_remote: bool,
-    pub(crate) is_remote_tip: bool,
-}
-
-/// A workflow file as the commit has it.
-#[derive(Debug)]
-pub(crate) struct WorkflowText {
-    pub(crate) path: String,
-    pub(crate) text: String,
+    pub is_on_remote: bool,
+    pub is_remote_tip: bool,
 }
 
 /// The branch that is meant where none is named.
@@ -57,13 +44,16 @@ pub(crate) async fn branch(
     BranchName::parse(&name)
 }
 
-/// Brings the branch here, and finds the commit that is meant: the newest that this yard or the remote has of it, or the
-/// one that is named, which has to be of the branch.
-pub(crate) async fn commit(
+/// Brings the branch, tag or pull request here, and finds the commit that is meant: the newest that this yard or the
+/// remote has of it, or the one that is named, which has to be of it.
+pub async fn commit(
     repo: &Arc<Repo>,
     branch: &BranchName,
     wanted: Option<&CommitId>,
 ) -> Result<PipelineCommit, Problem> {
+    if let Some(named) = no_branch(repo, branch).await? {
+        return commit_of_named(repo, named, wanted).await;
+    }
     let asked = remote::ask(repo, branch, Instant::now()).await;
     let asked = asked.map_err(|error| error.problem())?;
     if asked.head.is_none() && !repo.is_cloned() {
@@ -100,6 +90,7 @@ pub(crate) async fn commit(
             None => false,
         };
         Ok(PipelineCommit {
+            git_ref: branch.local_ref(),
             branch,
             is_on_remote,
             is_remote_tip: remote == Some(found),
@@ -110,111 +101,54 @@ pub(crate) async fn commit(
     .await
 }
 
-/// The workflow file that is meant, as the commit has it.
-pub(crate) async fn workflow_text(
-    repo: &Arc<Repo>,
-    commit: &CommitId,
-    file: Option<&str>,
-) -> Result<WorkflowText, Problem> {
-    let (commit, file) = (commit.clone(), file.map(str::to_owned));
-    let allowed = repo.config().pipelines.files.clone();
-    with_store(repo, move |store| {
-        let tree = CommitTree::of(store, object_id(&commit)?)?;
-        let is_workflow = |path: &Path| {
-            let is_yaml = path
-                .extension()
-                .is_some_and(|extension| extension == "yml" || extension == "yaml");
-            let is_allowed = match &allowed {
-                Some(allowed) => allowed.matches(path),
-                None => path.parent() == Some(Path::new(OWN_DIRECTORY)),
-            };
-            is_yaml && is_allowed
-        };
-        let mut known: Vec<PathBuf> = Vec::new();
-        for dir in [OWN_DIRECTORY, USUAL_DIRECTORY] {
-            let names = tree.names_in(Path::new(dir))?;
-            let paths = names.into_iter().map(|name| Path::new(dir).join(name));
-            known.extend(paths.filter(|path| is_workflow(path)));
+/// The tag or pull request that a name stands for. A branch of that name comes first; where the remote has both, neither is
+/// taken for the other.
+async fn no_branch(repo: &Arc<Repo>, name: &BranchName) -> Result<Option<NamedRef>, Problem> {
+    let Some(named) = NamedRef::of(name) else {
+        return Ok(None);
+    };
+    let (branch, other) = (name.local_ref(), named.full().to_owned());
+    let found = refs::named(repo, &[branch.clone(), other.clone()]).await;
+    let found = found.map_err(|error| error.problem())?;
+    match (found.contains_key(&branch), found.contains_key(&other)) {
+        (true, true) => {
+            let detail = format!("the remote has both {branch} and {other}: which is {name}?");
+            Err(Problem::new(ErrorKind::Conflict, "ambiguous_ref", detail)
+                .field("branch")
+                .help("rename the branch"))
         }
-        let path = choose(&known, file.as_deref(), is_workflow)?;
-        let read = tree.read(&path, MAX_FILE).map_err(|error| {
-            Problem::unprocessable("file", format!("the workflow file cannot be read: {error}"))
-        })?;
-        let bytes = read.ok_or_else(|| no_such_file(&path.to_string_lossy(), &known))?;
-        let text = String::from_utf8(bytes)
-            .map_err(|_| Problem::unprocessable("file", "the workflow file is not UTF-8"))?;
-        Ok(WorkflowText {
-            path: path.to_string_lossy().into_owned(),
-            text,
+        (false, true) => Ok(Some(named)),
+        (_, false) => Ok(None),
+    }
+}
+
+/// The commit of a tag or pull request. What the remote has there is on no branch of it as far as secrets and protection go.
+pub async fn commit_of_named(
+    repo: &Arc<Repo>,
+    named: NamedRef,
+    wanted: Option<&CommitId>,
+) -> Result<PipelineCommit, Problem> {
+    let brought = refs::bring(repo, &named, &|_, _| {}).await;
+    let brought = brought.map_err(|error| error.problem())?;
+    let tip = brought.ok_or_else(|| branch_not_found(named.name()))?;
+    let wanted = wanted.cloned();
+    with_store(repo, move |store| {
+        let found = wanted.as_ref().map_or(Ok(tip), object_id)?;
+        if let Some(wanted) = wanted
+            && !(git::has_commit(store, found) && git::is_ancestor(store, found, tip)?)
+        {
+            return Err(commit_not_found(&wanted, named.name()));
+        }
+        Ok(PipelineCommit {
+            branch: named.name().clone(),
+            git_ref: named.full().to_owned(),
+            is_on_remote: false,
+            is_remote_tip: false,
+            commit: commit_id(found)?,
+            tree: CommitTree::of(store, found)?.id()?,
         })
     })
     .await
-}
-
-/// Checks a workflow file, with the actions of the commit that it uses.
-pub(crate) async fn check_workflow(
-    repo: &Arc<Repo>,
-    commit: &CommitId,
-    file: &WorkflowText,
-    options: WorkflowOptions,
-) -> Result<Result<Workflow, Vec<WorkflowFault>>, Problem> {
-    let (commit, path, text) = (commit.clone(), file.path.clone(), file.text.clone());
-    with_store(repo, move |store| {
-        let files = CommitFiles(CommitTree::of(store, object_id(&commit)?)?);
-        Ok(check(&path, &text, &options, &files))
-    })
-    .await
-}
-
-fn choose(
-    known: &[PathBuf],
-    file: Option<&str>,
-    is_workflow: impl Fn(&Path) -> bool,
-) -> Result<PathBuf, Problem> {
-    let Some(file) = file else {
-        return match known {
-            [only] => Ok(only.clone()),
-            [] => Err(no_such_file("any", known)),
-            many => {
-                let detail = format!("the commit has {} workflow files: name one", many.len());
-                Err(Problem::unprocessable("file", detail).help(listed(many)))
-            }
-        };
-    };
-    if !file.contains('/') {
-        let named = known
-            .iter()
-            .find(|path| path.file_name().is_some_and(|name| name == file));
-        return named.cloned().ok_or_else(|| no_such_file(file, known));
-    }
-    let path = Path::new(file);
-    let is_plain = path
-        .components()
-        .all(|part| matches!(part, std::path::Component::Normal(_)));
-    match is_plain && is_workflow(path) {
-        true => Ok(path.to_owned()),
-        false => Err(no_such_file(file, known)),
-    }
-}
-
-fn no_such_file(file: &str, known: &[PathBuf]) -> Problem {
-    let detail = match file {
-        "any" => "the commit has no workflow file".to_owned(),
-        file => format!("the commit has no workflow file {file}"),
-    };
-    let help = match known {
-        [] => "workflow files are in .branchyard/workflows, or where the operator says (`files` in [repos.NAME.pipelines])"
-            .to_owned(),
-        known => listed(known),
-    };
-    Problem::new(ErrorKind::NotFound, "workflow_not_found", detail)
-        .field("file")
-        .help(help)
-}
-
-fn listed(known: &[PathBuf]) -> String {
-    let names: Vec<_> = known.iter().map(|path| path.to_string_lossy()).collect();
-    format!("it has {}", names.join(", "))
 }
 
 /// Asks the store of a repo, where blocking is allowed.
@@ -245,6 +179,7 @@ pub(crate) async fn snapshot(
     let branch = branch.clone();
     with_store(repo, move |store| {
         Ok(PipelineCommit {
+            git_ref: branch.local_ref(),
             branch,
             is_on_remote: false,
             is_remote_tip: false,
@@ -277,7 +212,13 @@ pub(crate) fn forget_snapshots(pipelines: &Pipelines, now: Timestamp) {
 }
 
 fn branch_not_found(branch: &BranchName) -> Problem {
-    let detail = format!("neither the remote nor this yard has a branch {branch}");
+    let detail = match NamedRef::of(branch) {
+        Some(named) => format!(
+            "the remote has neither a branch {branch} nor {}",
+            named.full()
+        ),
+        None => format!("neither the remote nor this yard has a branch {branch}"),
+    };
     Problem::new(ErrorKind::NotFound, "branch_not_found", detail).field("branch")
 }
 

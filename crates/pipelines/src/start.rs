@@ -19,6 +19,7 @@ use crate::planned::{invalid, jobs_of, options};
 use crate::request::PipelineRequest;
 use crate::set_up;
 use crate::source::{self, PipelineCommit};
+use crate::workflow_files::{WorkflowText, check_workflow, workflow_text};
 use branchyard_auth::Principal;
 use branchyard_config::crash_point;
 use branchyard_journal::Writer;
@@ -101,11 +102,40 @@ impl Pipelines {
             true => source::snapshot(self, &repo, &branch, id).await?,
             false => source::commit(&repo, &branch, request.commit.as_ref()).await?,
         };
-        let (is_on_remote, is_remote_tip) = (at.is_on_remote, at.is_remote_tip);
-        let file = source::workflow_text(&repo, &at.commit, request.file.as_deref()).await?;
-        let checked = source::check_workflow(&repo, &at.commit, &file, options(&repo)).await?;
+        let file = workflow_text(&repo, &at.commit, request.file.as_deref()).await?;
+        let checked = check_workflow(&repo, &at.commit, &file, options(&repo)).await?;
         let workflow = checked.map_err(Unplanned::Invalid)?;
         let event = event(&workflow, request, &at)?;
+        let (path, kind) = (file.path.clone(), event.kind);
+        let subject = PipelineSubject {
+            id,
+            repo,
+            source: request.source,
+            at,
+            file,
+        };
+        let planned = self
+            .plan_event(subject, &workflow, event, principal)
+            .await?;
+        planned.ok_or_else(|| nothing_to_do(&path, kind).into())
+    }
+
+    /// What a workflow does on an event; nothing where it has nothing to do with it.
+    pub(crate) async fn plan_event(
+        &self,
+        subject: PipelineSubject,
+        workflow: &Workflow,
+        event: WorkflowEvent,
+        principal: &Principal,
+    ) -> Result<Option<PlannedPipeline>, Unplanned> {
+        let PipelineSubject {
+            id,
+            repo,
+            source,
+            at,
+            file,
+        } = subject;
+        let (is_on_remote, is_remote_tip) = (at.is_on_remote, at.is_remote_tip);
         let facts = PlanFacts {
             repository: repo.name().to_string(),
             sha: at.commit.to_string(),
@@ -113,21 +143,22 @@ impl Pipelines {
             run_id: id.to_string(),
             run_number: self.number(repo.name(), &file.path),
             vars: vars(&repo),
-            is_ref_protected: repo.protects(&branch),
+            is_ref_protected: is_protected(&repo, &at),
             retention_days: self.inner().config.artifacts.keep.as_secs() / DAY,
         };
         let plan = workflow.plan(&event, &facts);
-        let plan = plan.map_err(Unplanned::Invalid)?;
-        let mut plan = plan.ok_or_else(|| nothing_to_do(&file.path, event.kind))?;
+        let Some(mut plan) = plan.map_err(Unplanned::Invalid)? else {
+            return Ok(None);
+        };
         own_keys::apply(repo.config(), &file.path, &mut plan.jobs);
         let setup = set_up::declared(&repo, &at.commit).await?;
         set_up::put_first(setup.as_ref(), &mut plan.jobs);
         let warnings = workflow.warnings().iter();
         let warnings = warnings.map(|fault| Warning::new(fault.code.name(), fault.to_string()));
-        Ok(PlannedPipeline {
+        Ok(Some(PlannedPipeline {
             id,
-            source: request.source,
-            at,
+            source,
+            trigger: None,
             warnings: warnings.collect(),
             frozen: FrozenPlan {
                 text: file.text,
@@ -136,13 +167,14 @@ impl Pipelines {
                 plan,
                 account: principal.account().to_owned(),
                 is_remote_tip,
-                is_protected: is_on_remote && repo.protects(&branch),
+                is_protected: is_on_remote && is_protected(&repo, &at),
                 sees_all: principal.require_all_branches().is_ok(),
                 setup,
                 bisect: None,
             },
+            at,
             repo,
-        })
+        }))
     }
 
     /// How many pipelines of this file there were, and one.
@@ -165,16 +197,13 @@ impl Pipelines {
         let idempotency = key.as_ref().map(|key| key.idempotency().clone());
         let record = record(&planned, principal, idempotency);
         let (id, news) = (record.pipeline_id, planned.repo.news().clone());
-        let opened = self.open_journal(&record, &planned.frozen);
-        let journal = opened.map_err(|error| {
-            let problem = Problem::unwritten(
-                "pipeline_not_recorded",
-                "the pipeline could not be recorded",
-                &error,
-            );
-            self.inner().margin.judge(problem)
-        })?;
+        let opened = self.open_journal(&record, Some(&planned.frozen));
+        let journal = opened.map_err(|error| self.not_recorded(&error))?;
         crash_point("pipeline-recorded");
+        if let Err(error) = self.inner().outbox.note(&record) {
+            // With its next state it is tried again.
+            tracing::error!(pipeline = %id, %error, "others are not told of a pipeline yet");
+        }
         if let Some(key) = key {
             key.settle(id);
         }
@@ -182,6 +211,7 @@ impl Pipelines {
         let parts = LiveParts {
             disk: self.inner().disk.clone(),
             margin: self.inner().margin.clone(),
+            outbox: self.inner().outbox.clone(),
             news,
             viewers: self.viewers(),
             plan: planned.frozen,
@@ -193,10 +223,11 @@ impl Pipelines {
         Ok(id)
     }
 
-    fn open_journal(
+    /// Puts a new pipeline on disk: with its plan, or without one where it has ended already.
+    pub(crate) fn open_journal(
         &self,
         record: &PipelineRecord,
-        frozen: &FrozenPlan,
+        frozen: Option<&FrozenPlan>,
     ) -> io::Result<(
         Writer,
         tokio::sync::watch::Receiver<branchyard_journal::Extent>,
@@ -206,7 +237,9 @@ impl Pipelines {
         let write = || {
             let (mut journal, extent) = Writer::create(&disk.journal(id))?;
             journal.event(&Event::Pipeline(Box::new(record.clone().shown())))?;
-            disk.save_plan(id, frozen)?;
+            if let Some(frozen) = frozen {
+                disk.save_plan(id, frozen)?;
+            }
             crash_point("pipeline-planned");
             disk.save(record)?;
             Ok((journal, extent))
@@ -216,6 +249,12 @@ impl Pipelines {
                 tracing::warn!(pipeline = %id, %error, "a pipeline that never was leaves its directory");
             }
         })
+    }
+
+    pub(crate) fn not_recorded(&self, error: &io::Error) -> Problem {
+        let detail = "the pipeline could not be recorded";
+        let problem = Problem::unwritten("pipeline_not_recorded", detail, error);
+        self.inner().margin.judge(problem)
     }
 
     pub(crate) fn viewers(&self) -> Viewers {
@@ -261,15 +300,32 @@ impl From<Unplanned> for Problem {
     }
 }
 
+/// What a pipeline is to be of: a file at a commit.
+#[derive(Debug)]
+pub(crate) struct PipelineSubject {
+    pub(crate) id: PipelineId,
+    pub(crate) repo: Arc<Repo>,
+    pub(crate) source: PipelineSource,
+    pub(crate) at: PipelineCommit,
+    pub(crate) file: WorkflowText,
+}
+
 /// A pipeline that is about to begin.
 #[derive(Debug)]
 pub(crate) struct PlannedPipeline {
     pub(crate) id: PipelineId,
     pub(crate) repo: Arc<Repo>,
     pub(crate) source: PipelineSource,
+    /// What started it by itself, as a digest.
+    pub(crate) trigger: Option<String>,
     pub(crate) at: PipelineCommit,
     pub(crate) frozen: FrozenPlan,
     pub(crate) warnings: Vec<Warning>,
+}
+
+/// Whether what is built is a protected branch: a tag or pull request is none, whatever its name.
+fn is_protected(repo: &Repo, at: &PipelineCommit) -> bool {
+    at.git_ref == at.branch.local_ref() && repo.protects(&at.branch)
 }
 
 /// The context `vars`: what the operator sets for every run of the repo, but for what may be secret.
@@ -309,7 +365,7 @@ fn event(
     Ok(WorkflowEvent {
         inputs: inputs.collect(),
         is_asked: true,
-        ..WorkflowEvent::new(kind, at.branch.local_ref())
+        ..WorkflowEvent::new(kind, &at.git_ref)
     })
 }
 
@@ -328,6 +384,8 @@ pub(crate) fn record(
         pipeline_id: planned.id,
         repo: planned.repo.name().clone(),
         branch: BranchName::clone(&planned.at.branch),
+        git_ref: Some(planned.at.git_ref.clone()),
+        trigger: planned.trigger.clone(),
         commit: planned.at.commit.clone(),
         tree: planned.at.tree.clone(),
         source: planned.source,

@@ -86,6 +86,7 @@ impl Pipelines {
             tests: BTreeMap::new(),
         };
         Ok(PlannedPipeline {
+            trigger: None,
             id: PipelineId::new(),
             source: PipelineSource::Commit,
             frozen: FrozenPlan {
