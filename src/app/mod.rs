@@ -7,7 +7,9 @@ pub mod audit;
 mod authorized_app;
 pub mod branches;
 pub mod code_env;
+pub mod deliveries;
 pub mod health;
+pub mod hooks;
 pub mod inconsistencies;
 pub mod inspect;
 pub mod load;
@@ -32,10 +34,12 @@ use branchyard_auth::{Auth, Limiter, Principal, Tickets, Tokens};
 use branchyard_config::Config;
 use branchyard_db::security_db::audit::Audit;
 use branchyard_model::Problem;
+use branchyard_outbox::Outbox;
 use branchyard_pipelines::Pipelines;
 use branchyard_runs::Runs;
 use branchyard_runtime::background::Loops;
 use branchyard_runtime::disk::DiskGuard;
+use branchyard_triggers::Triggers;
 use branchyard_workspace::repos::Repos;
 use branchyard_workspace::{Mended, Reaper, Workspaces};
 
@@ -74,6 +78,8 @@ pub struct Parts {
     pub reaper: Arc<Reaper>,
     pub runs: Runs,
     pub pipelines: Pipelines,
+    pub triggers: Triggers,
+    pub outbox: Outbox,
     pub margin: DiskGuard,
     pub loops: Loops,
     /// What was amiss on disk, and was mended before anyone was served.

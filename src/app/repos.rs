@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::AuthorizedApp;
 use branchyard_model::{Problem, RepoName};
+use branchyard_triggers::WatchStatus;
 use branchyard_workspace::repos::{Repo, Source};
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -20,6 +21,9 @@ pub struct RepoSummary {
     pub workspaces: usize,
     /// The names of the commands that may be started here as tasks.
     pub tasks: Vec<String>,
+    /// How it is watched for what starts pipelines by itself, where the operator says so (`auto`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watch: Option<WatchStatus>,
 }
 
 pub fn repo_summary(app: &AuthorizedApp, repo: &Repo) -> RepoSummary {
@@ -32,6 +36,7 @@ pub fn repo_summary(app: &AuthorizedApp, repo: &Repo) -> RepoSummary {
         cloned: repo.is_cloned(),
         workspaces: app.count_on_disk(repo),
         tasks: tasks.map(ToString::to_string).collect(),
+        watch: app.yard().triggers.status(repo.name()),
     }
 }
 

@@ -12,7 +12,7 @@ use super::problem::{HttpResult, ProblemResponse};
 use crate::app::{App, AuthorizedApp};
 use branchyard_auth::{Principal, unauthorized};
 use branchyard_model::{
-    BranchName, ErrorKind, GroupId, PipelineId, Problem, RepoName, RunId, SalvageId,
+    BranchName, DeliveryId, ErrorKind, GroupId, PipelineId, Problem, RepoName, RunId, SalvageId,
 };
 
 /// The parts of the path that are in braces, in their order.
@@ -50,6 +50,7 @@ fn check(name: &str, text: &str) -> Result<(), Problem> {
         "run" => RunId::parse(text).map(drop),
         "group" => GroupId::parse(text).map(drop),
         "pipeline" => PipelineId::parse(text).map(drop),
+        "delivery" => DeliveryId::parse(text).map(drop),
         "salvage" => SalvageId::parse(text).map(drop),
         _ => Ok(()),
     }

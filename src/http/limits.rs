@@ -35,9 +35,13 @@ pub(super) async fn admitted(app: &App, who: &str, request: Request, next: Next)
 
 /// The answer to a request without a good credential: what is wrong with it, or that it is one of too many.
 pub(super) fn unknown(app: &App, peer: Option<&Peer>, problem: Problem) -> Response {
-    let peer = peer.copied().unwrap_or_default();
-    let problem = app.limiter().failed(peer).err().unwrap_or(problem);
+    let problem = failed(app, peer.copied().unwrap_or_default(), problem);
     ProblemResponse(problem).into_response()
+}
+
+/// Counts a refusal; what to say, that or that it is one of too many.
+pub(super) fn failed(app: &App, peer: Peer, problem: Problem) -> Problem {
+    app.limiter().failed(peer).err().unwrap_or(problem)
 }
 
 /// Known before the request is answered: one that starts something must be refused before it does.

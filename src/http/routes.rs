@@ -4,9 +4,9 @@ use axum::routing::MethodRouter;
 
 use super::route::{Access, Route, Section};
 use super::{
-    agents, artifacts, audit, bisect, branches, events, files, groups, health, held_worktrees, log,
-    oauth, openapi, page, pipelines, raw, repos, runs, salvage, session, streams, tokens, upkeep,
-    verbs,
+    agents, artifacts, audit, bisect, branches, deliveries, events, files, groups, health,
+    held_worktrees, hooks, log, oauth, openapi, page, pipelines, raw, repos, runs, salvage,
+    session, streams, tokens, upkeep, verbs,
 };
 use crate::app::App;
 
@@ -64,6 +64,8 @@ pub(super) fn all(mcp: MethodRouter<App>) -> Vec<Section> {
                 bisect::routes(),
                 artifacts::routes(),
                 held_worktrees::routes(),
+                hooks::routes(),
+                deliveries::routes(),
             ],
         ),
         section(

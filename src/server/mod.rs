@@ -32,12 +32,14 @@ use crate::app::{App, Parts, reconcile};
 use branchyard_auth::{Auth, Jwts, Limiter, Tickets, Tokens};
 use branchyard_config::Config;
 use branchyard_git::isolate_libgit2;
+use branchyard_outbox::{Outbox, OutboxParts};
 use branchyard_pipelines::{PipelineParts, open as open_pipelines, open_artifacts};
 use branchyard_runs::{OnDisk, Runs, SandboxReport};
 use branchyard_runtime::background::{Background, Loops};
 use branchyard_runtime::clock::SteadyClock;
 use branchyard_runtime::disk::{DiskGuard, Room, Trash};
 use branchyard_runtime::yard_events::EventBus;
+use branchyard_triggers::{TriggerParts, open as open_triggers};
 use branchyard_workspace::repos::Repos;
 use branchyard_workspace::{Reaper, Ticks, Workspaces, salvage};
 use connection::Speaker;
@@ -178,12 +180,23 @@ impl Server {
         )
         .await
         .context("failed to open the runs on disk")?;
+        let outbox = Outbox::open(OutboxParts {
+            config: config.clone(),
+            state: &state,
+            background: Background {
+                tasks: tasks.clone(),
+                loops: loops.clone(),
+            },
+            is_copy: identity.is_copy(),
+        })
+        .context("failed to open the outbox")?;
         let pipelines = open_pipelines(PipelineParts {
             config: config.clone(),
             repos: repos.clone(),
             workspaces: workspaces.clone(),
             runs: runs.clone(),
             artifacts,
+            outbox: outbox.clone(),
             margin: margin.clone(),
             trash: trash.clone(),
             background: Background {
@@ -194,6 +207,18 @@ impl Server {
             is_copy: identity.is_copy(),
         })
         .context("failed to open the pipelines on disk")?;
+        let triggers = open_triggers(TriggerParts {
+            state: &state,
+            repos: repos.clone(),
+            pipelines: pipelines.clone(),
+            runs: runs.clone(),
+            background: Background {
+                tasks: tasks.clone(),
+                loops: loops.clone(),
+            },
+            is_copy: identity.is_copy(),
+        })
+        .context("failed to open what was seen of the remotes")?;
         identity
             .save(&state, &margin)
             .context("failed to write down which yard this is")?;
@@ -225,6 +250,8 @@ impl Server {
             reaper,
             runs,
             pipelines,
+            triggers,
+            outbox,
             margin,
             loops,
             mended_at_start,
@@ -351,6 +378,7 @@ async fn drain(yard: &Parts, hurry: impl Future<Output = ()>) {
     }
     // Before its steps are left, or a pipeline would take them for lost.
     yard.pipelines.leave();
+    yard.outbox.leave();
     if timeout(LAST_WORDS, runs.leave()).await.is_err() {
         tracing::error!("some runs could not be left in order");
     }

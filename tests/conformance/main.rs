@@ -21,5 +21,6 @@ mod installed;
 mod agent_tasks;
 mod clients;
 mod code;
+mod forge_hooks;
 mod inspector;
 mod suite;

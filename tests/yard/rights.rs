@@ -254,6 +254,7 @@ impl There {
             ("{job}", "build"),
             ("{name}", "log"),
             ("{salvage}", &self.salvage),
+            ("{delivery}", "0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b"),
         ]
         .into_iter()
         .fold(text.to_owned(), |text, (name, value)| {

@@ -5,7 +5,7 @@ use crate::app::verbs::{Verb, VerbFamily};
 use branchyard_db::security_db::audit::{EXPIRED, MISSING};
 
 /// Besides [`of_verb`]; looks have none, for only the refused ones are recorded.
-pub const ACTIONS: [&str; 39] = [
+pub const ACTIONS: [&str; 40] = [
     "make",
     "task",
     "test",
@@ -18,6 +18,7 @@ pub const ACTIONS: [&str; 39] = [
     "pipeline.start",
     "pipeline.cancel",
     "pipeline.retry",
+    "delivery.redeliver",
     "bisect",
     "run.rerun",
     "run.cancel",

@@ -1,7 +1,7 @@
 //! What the types of a handler say about its operation: its query, its body and its answer.
 
 use axum::Json;
-use axum::extract::{Extension, State};
+use axum::extract::{Extension, Request, State};
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use axum::routing::MethodRouter;
@@ -88,6 +88,7 @@ impl Says for AuthorizedApp {}
 impl Says for HeaderMap {}
 impl Says for Method {}
 impl Says for Noted {}
+impl Says for Request {}
 impl Says for Response {}
 impl Says for State<App> {}
 impl Says for Uri {}

@@ -95,6 +95,8 @@ const ROWS: &[Row] = &[
     ("GET",    "/api/runs/{run}/artifacts/{name}/archive",       "repo:read", Branch,      ""),
     ("POST",   "/api/pipelines/{pipeline}/cancel",               "build:run", Branch,      ""),
     ("POST",   "/api/pipelines/{pipeline}/retry",                "build:run", Branch,      ""),
+    ("GET",    "/api/repos/{repo}/deliveries",                   "repo:read", AllBranches, ""),
+    ("POST",   "/api/repos/{repo}/deliveries/{delivery}/redeliver", "ops",    AllBranches, ""),
     ("GET",    "/api/audit",                                     "admin",     Nothing,     ""),
     ("GET",    "/api/reap",                                      "ops",       WholeYard,   ""),
     ("POST",   "/api/reap?dry_run=true",                         "ops",       WholeYard,   ""),
@@ -194,6 +196,7 @@ fn every_address_says_what_it_needs_and_stands_in_the_matrix() {
 const OPEN: &[&str] = &[
     "/healthz",
     "/openapi.json",
+    "/hooks/{repo}",
     "/api/session",
     "/open/{ticket}",
     "/.well-known/oauth-protected-resource",

@@ -17,12 +17,12 @@ struct PullRequest {
     number: NonZeroU64,
     title: String,
     state: String,
-    base: End,
-    head: End,
+    base: BranchEnd,
+    head: BranchEnd,
 }
 
 #[derive(Deserialize)]
-struct End {
+struct BranchEnd {
     #[serde(rename = "ref")]
     branch: String,
 }
