@@ -106,6 +106,10 @@ impl Forges {
         Ok(Self(found))
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// The forge that a remote is on, if it is told of commits.
     pub fn of_url(&self, url: &RepoUrl) -> Option<&Forge> {
         let on = url.host()?.to_string();

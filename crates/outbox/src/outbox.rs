@@ -83,14 +83,19 @@ impl Outbox {
             config: parts.config,
         };
         let outbox = Self(Arc::new(inner));
-        let this = outbox.clone();
-        let loops = parts.background.loops;
-        let sending = loops.keep("outbox", move || send_all(this.clone()));
-        let leaving = outbox.0.leaving.clone();
-        parts
-            .background
-            .tasks
-            .spawn(leaving.run_until_cancelled_owned(sending));
+        let config = &outbox.0.config;
+        let is_told = !(config.webhooks.is_empty() && config.forges.is_empty());
+        let has_left = || outbox.0.shelf.lock().all().any(OutgoingMessage::is_waiting);
+        if is_told || has_left() {
+            let this = outbox.clone();
+            let loops = parts.background.loops;
+            let sending = loops.keep("outbox", move || send_all(this.clone()));
+            let leaving = outbox.0.leaving.clone();
+            parts
+                .background
+                .tasks
+                .spawn(leaving.run_until_cancelled_owned(sending));
+        }
         Ok(outbox)
     }
 

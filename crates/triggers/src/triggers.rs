@@ -60,6 +60,9 @@ pub fn open(parts: TriggerParts<'_>) -> io::Result<Triggers> {
     });
     let triggers = Triggers(Arc::new(watches.collect()));
     let leaving = pipelines.leaving();
+    if triggers.0.is_empty() {
+        return Ok(triggers);
+    }
     for one in triggers.0.values() {
         let (loops, leaving) = (background.loops.clone(), leaving.clone());
         let (one, this) = (one.clone(), one.clone());
