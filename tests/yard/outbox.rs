@@ -39,7 +39,7 @@ impl Received {
     }
 }
 
-/// A forge, or whoever else is told.
+/// A server that takes the place of a forge or of a webhook's receiver.
 struct Receiver {
     url: String,
     inner: Arc<Mutex<ReceiverState>>,

@@ -51,7 +51,7 @@ pub(crate) fn client() -> reqwest::Result<Client> {
     Client::builder()
         .no_proxy()
         .timeout(PATIENCE)
-        // Whoever can have the daemon sent elsewhere would be given its token.
+        // A redirect could lead to a server that is not the forge, and that would be given the token.
         .redirect(redirect::Policy::none())
         .build()
 }

@@ -175,7 +175,8 @@ impl LivePipeline {
 
     /// Tells the end and records it; then all see it. Nothing can follow but a retry. After an error it may be tried again.
     pub(crate) fn end(&self, record: &PipelineRecord) -> io::Result<()> {
-        // Others are told for certain before anyone sees it: whoever did could not be told again.
+        // The message is on disk before the end is on record: a daemon that is killed in between ends the pipeline again, and
+        // one that is killed after it has the message to send.
         self.margin.spend(|| self.outbox.note(record))?;
         crash_point("pipeline-noted");
         let event = Event::Pipeline(Box::new(record.clone().shown()));

@@ -5,7 +5,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use branchyard_workflow::Workflow;
 
-/// Back from now so far is looked for the latest slot, the nearest first: who was away for long is late for one slot alone.
+/// The latest slot that has passed is looked for this far back from now, in the nearest window first: after a long time
+/// without a daemon only that slot is started.
 const LOOK_BACK: [SignedDuration; 4] = [
     SignedDuration::from_hours(1),
     SignedDuration::from_hours(24),
