@@ -44,6 +44,7 @@ mod lifetime;
 mod log;
 mod mcp;
 mod moved_yards;
+mod named_refs;
 mod names;
 mod new_branches;
 mod nothing_lost;

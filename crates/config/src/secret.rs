@@ -14,7 +14,7 @@ use super::reserved::is_own_variable;
 use super::task::{MAX_NAME_BYTES, is_plain_name};
 use super::value::{Text, TextKind};
 use super::{BranchGlobs, ConfigError};
-use branchyard_model::BranchName;
+use branchyard_model::{BranchName, NamedRef};
 
 /// Anything shorter also stands in ordinary output, and could not be taken out of it.
 const SHORTEST: usize = 8;
@@ -100,9 +100,10 @@ impl Secret {
         self.kept.file()
     }
 
-    /// Whether runs of this branch may have it.
+    /// Whether runs of this branch may have it. What stands for a tag, a request or a commit is no branch of the remote, and
+    /// may be anybody's work.
     pub fn is_for(&self, branch: &BranchName) -> bool {
-        self.branches.matches(branch)
+        NamedRef::of(branch).is_none() && self.branches.matches(branch)
     }
 
     pub fn globs(&self) -> &BranchGlobs {

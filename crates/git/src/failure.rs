@@ -63,6 +63,9 @@ const WORDS: &[(&str, RemoteFailure)] = &[
     ("too many authentication failures", RemoteFailure::Auth),
     ("unprotected private key file", RemoteFailure::Auth),
     ("couldn't find remote ref", RemoteFailure::NoSuchRef),
+    // A commit that was asked for by its id.
+    ("not our ref", RemoteFailure::NoSuchRef),
+    ("request for unadvertised object", RemoteFailure::NoSuchRef),
     (
         "does not appear to be a git repository",
         RemoteFailure::NotFound,

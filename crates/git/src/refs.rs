@@ -77,6 +77,11 @@ pub fn read_ref(store: &Repository, name: &str) -> Result<Option<ObjectId>, Erro
     }
 }
 
+/// Has a ref keep a commit.
+pub fn keep(store: &Repository, name: &str, commit: ObjectId) -> Result<(), Error> {
+    write_ref(store, name, commit.git2())
+}
+
 pub(super) fn write_ref(store: &Repository, name: &str, to: Oid) -> Result<(), Error> {
     store.git2().reference(name, to, true, "branchyard")?;
     Ok(())

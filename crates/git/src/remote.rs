@@ -23,18 +23,28 @@ pub async fn remote_heads(
     Ok(parse_heads(&listing))
 }
 
-/// What the remote has under exactly these full refs of any kind, by full ref. Needs no store, as [`remote_heads`].
+/// What the remote has under exactly these full refs of any kind, by full ref; an annotated tag is at what it is for. Needs
+/// no store, as [`remote_heads`].
 pub async fn remote_named(
     git: &Git,
     url: &str,
     refs: &[String],
 ) -> Result<HashMap<String, CommitId>, Error> {
-    let mut asked = vec!["--quiet", "--refs", "--end-of-options", url];
-    asked.extend(refs.iter().map(String::as_str));
-    let mut found = parse_refs(&listed(git, Path::new("/"), &asked).await?);
+    let peeled = |name: &String| format!("{name}^{{}}");
+    let patterns: Vec<_> = refs
+        .iter()
+        .cloned()
+        .chain(refs.iter().map(peeled))
+        .collect();
+    let mut asked = vec!["--quiet", "--end-of-options", url];
+    asked.extend(patterns.iter().map(String::as_str));
     // A pattern also matches refs that merely end like it.
-    found.retain(|name, _| refs.contains(name));
-    Ok(found)
+    let said = parse_refs(&listed(git, Path::new("/"), &asked).await?);
+    let found = refs.iter().filter_map(|name| {
+        let at = said.get(&peeled(name)).or_else(|| said.get(name))?;
+        Some((name.clone(), at.clone()))
+    });
+    Ok(found.collect())
 }
 
 /// All branches and tags of the remote, by full ref; an annotated tag is at itself, not at its commit. Needs no store, as

@@ -1,8 +1,8 @@
-//! Refs of the remote that are no branches and can be built: tags, and the heads of pull and merge requests.
+//! What can be built though it is no branch: tags, the heads of pull and merge requests, and single commits.
 
-use super::{BranchName, Problem, TagName};
+use super::{BranchName, CommitId, Problem, TagName};
 
-/// A tag, or the head of a pull or merge request, by the name that callers use for it.
+/// A tag, the head of a pull or merge request, or a commit, by the name that callers use for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedRef {
     name: BranchName,
@@ -10,12 +10,13 @@ pub struct NamedRef {
 }
 
 impl NamedRef {
-    /// What is meant by `tags/v1.2`, `pull/7` or `merge-requests/7`, where there is no such branch.
+    /// What is meant by `tags/v1.2`, `pull/7`, `merge-requests/7` or `commits/` and an id, where there is no such branch.
     pub fn of(name: &BranchName) -> Option<Self> {
         let (kind, rest) = name.as_str().split_once('/')?;
         let full = match kind {
             "tags" => TagName::parse(rest).ok()?.full(),
             "pull" | "merge-requests" if is_number(rest) => format!("refs/{name}/head"),
+            "commits" => CommitId::parse(rest).ok()?.to_string(),
             _ => return None,
         };
         Some(Self {
@@ -50,6 +51,11 @@ impl NamedRef {
         &self.full
     }
 
+    /// The commit that it is by its id.
+    pub fn commit(&self) -> Option<CommitId> {
+        CommitId::parse(&self.full).ok()
+    }
+
     /// The ref of a store that keeps what was fetched of it.
     pub fn kept_ref(&self) -> String {
         format!("refs/branchyard/fetched/{}", self.name.dir())
@@ -76,7 +82,13 @@ mod tests {
             let named = NamedRef::of(&BranchName::parse(name).unwrap()).unwrap();
             assert_eq!(named.full(), full);
             assert_eq!(NamedRef::of_full(full).unwrap(), named);
+            assert_eq!(named.commit(), None);
         }
+        let id = "d04b98f48e8f8bcc15c6ae5ac050801cd6dcfd42";
+        let name = BranchName::parse(&format!("commits/{}", id.to_uppercase())).unwrap();
+        let named = NamedRef::of(&name).unwrap();
+        assert_eq!(named.full(), id);
+        assert_eq!(named.commit().unwrap().as_str(), id);
         for name in [
             "main",
             "tags",
@@ -85,6 +97,7 @@ mod tests {
             "pull/x",
             "pull/7/head",
             "pulls/7",
+            "commits/d04b98f",
         ] {
             assert_eq!(
                 NamedRef::of(&BranchName::parse(name).unwrap()),

@@ -58,10 +58,17 @@ impl BranchName {
     pub fn parse(name: &str) -> Result<Self, Problem> {
         match rule_broken_by(name) {
             None => Ok(Self(name.to_owned())),
-            Some(rule) => Err(
-                Problem::bad("branch", format!("{name:?} is not a branch name: {rule}"))
-                    .help("give the short name as `git branch` shows it, such as main or feature/login; in a URL a slash is %2F"),
-            ),
+            Some(rule) => {
+                let problem =
+                    Problem::bad("branch", format!("{name:?} is not a branch name: {rule}"));
+                Err(if is_object_id(name) {
+                    problem.help(format!(
+                        "to build that commit, name it commits/{name}; in a URL a slash is %2F"
+                    ))
+                } else {
+                    problem.help("give the short name as `git branch` shows it, such as main or feature/login; in a URL a slash is %2F")
+                })
+            }
         }
     }
 

@@ -44,18 +44,18 @@ pub(crate) async fn branch(
     BranchName::parse(&name)
 }
 
-/// Brings the branch, tag or pull request here, and finds the commit that is meant: the newest that this yard or the
+/// Brings the branch, tag, pull request or commit here, and finds the commit that is meant: the newest that this yard or the
 /// remote has of it, or the one that is named, which has to be of it.
 pub async fn commit(
     repo: &Arc<Repo>,
     branch: &BranchName,
     wanted: Option<&CommitId>,
 ) -> Result<PipelineCommit, Problem> {
-    if let Some(named) = no_branch(repo, branch).await? {
-        return commit_of_named(repo, named, wanted).await;
-    }
     let asked = remote::ask(repo, branch, Instant::now()).await;
     let asked = asked.map_err(|error| error.problem())?;
+    if let Some(named) = asked.named(branch) {
+        return commit_of_named(repo, named, wanted).await;
+    }
     if asked.head.is_none() && !repo.is_cloned() {
         return Err(branch_not_found(branch));
     }
@@ -101,28 +101,7 @@ pub async fn commit(
     .await
 }
 
-/// The tag or pull request that a name stands for. A branch of that name comes first; where the remote has both, neither is
-/// taken for the other.
-async fn no_branch(repo: &Arc<Repo>, name: &BranchName) -> Result<Option<NamedRef>, Problem> {
-    let Some(named) = NamedRef::of(name) else {
-        return Ok(None);
-    };
-    let (branch, other) = (name.local_ref(), named.full().to_owned());
-    let found = refs::named(repo, &[branch.clone(), other.clone()]).await;
-    let found = found.map_err(|error| error.problem())?;
-    match (found.contains_key(&branch), found.contains_key(&other)) {
-        (true, true) => {
-            let detail = format!("the remote has both {branch} and {other}: which is {name}?");
-            Err(Problem::new(ErrorKind::Conflict, "ambiguous_ref", detail)
-                .field("branch")
-                .help("rename the branch"))
-        }
-        (false, true) => Ok(Some(named)),
-        (_, false) => Ok(None),
-    }
-}
-
-/// The commit of a tag or pull request. What the remote has there is on no branch of it as far as secrets and protection go.
+/// The commit of a tag, a pull request or an id. What the remote has there is on no branch of it as far as secrets and protection go.
 pub async fn commit_of_named(
     repo: &Arc<Repo>,
     named: NamedRef,

@@ -13,7 +13,7 @@ use branchyard_auth::Principal;
 use branchyard_config::{Config, TaskName};
 use branchyard_model::{BranchName, ErrorKind, Problem, RunKind, RunSpec, Scope, TestSpec};
 use branchyard_workspace::repos::Repo;
-use branchyard_workspace::{protected_branch, protected_from};
+use branchyard_workspace::{check_is_branch, protected_branch, protected_from};
 
 pub(super) fn of(
     config: &Config,
@@ -167,6 +167,9 @@ fn git(
         GitAccess::Read => Scope::GitRead,
         GitAccess::Write | GitAccess::Pull | GitAccess::Network => Scope::GitWrite,
     })?;
+    if call.pushes() {
+        check_is_branch(branch)?;
+    }
     let only_looks = call.access == GitAccess::Read || operation == "fetch";
     let is_admin = principal.rights().contains(Scope::Admin);
     let guards_branch = call.pushes() || !(only_looks || is_admin);

@@ -16,7 +16,7 @@ use branchyard_config::{ForkPulls, crash_point};
 use branchyard_git as git;
 use branchyard_model::{BranchName, CommitId, ErrorKind, NamedRef, PipelineId, Problem};
 use branchyard_pipelines::{PipelineCommit, Trigger, find_commit, find_named, start_for};
-use branchyard_workspace::repos::{Repo, refs};
+use branchyard_workspace::repos::{Repo, remote};
 
 /// So many refs are brought and read at the same time: those that move together are fetched together.
 const AT_ONCE: usize = 16;
@@ -38,7 +38,7 @@ pub(crate) async fn look(
     seen: &mut Option<SeenRefs>,
 ) -> Result<LookResult, Problem> {
     let repo = watch.repo()?;
-    let listing = refs::branches_and_tags(&repo).await?;
+    let listing = remote::branches_and_tags(&repo).await?;
     repo.learn_default().await?;
     let mut result = LookResult {
         default: default_head(&repo, &listing)?,

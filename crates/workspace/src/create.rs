@@ -12,7 +12,7 @@ use crate::settle::Stragglers;
 use crate::{fill, fits, half_made, included, removal, settle, standing, warm};
 use branchyard_config::crash_point;
 use branchyard_git as git;
-use branchyard_model::{CommitId, Phase};
+use branchyard_model::{CommitId, NamedRef, Phase};
 use branchyard_process::who_is_in;
 use branchyard_runtime::disk::spread;
 use branchyard_runtime::yard_events::WorkspaceChange;
@@ -41,7 +41,10 @@ pub(super) async fn create(
         standing::begin_move(workspace, head).await?;
     }
     crash_point("create-asked");
-    let fresh = make(workspace, &start, remote.is_some(), cold, report).await?;
+    // Beside what is no branch of the remote, there may be any branch.
+    let is_branch = NamedRef::of(workspace.branch()).is_none();
+    let on_remote = remote.is_some() && is_branch;
+    let fresh = make(workspace, &start, on_remote, cold, report).await?;
     match remote {
         // A branch that is at the remote's head is no different from a new one.
         Some(head) if fresh || local.as_ref() == Some(&head) => {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::repos;
 use branchyard_git::{self as git, RemoteFailure};
-use branchyard_model::{BranchName, ErrorKind, Problem, Scope};
+use branchyard_model::{BranchName, ErrorKind, NamedRef, Problem, Scope};
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -66,10 +66,24 @@ pub(super) fn branch_not_found(branch: &BranchName) -> Problem {
     Problem::new(
         ErrorKind::NotFound,
         "branch_not_found",
-        format!("the remote has no branch named {branch}"),
+        match NamedRef::of(branch) {
+            Some(named) => format!("the remote has neither a branch {branch} nor {}", named.full()),
+            None => format!("the remote has no branch named {branch}"),
+        },
     )
     .field("branch")
     .help("GET …/branches?remote=true or `branchyard branches REPO --remote` lists them; PUT with `from` creates one")
+}
+
+/// A name that stands for something else can be no branch, neither here nor on the remote.
+pub fn check_is_branch(name: &BranchName) -> Result<(), Problem> {
+    let Some(named) = NamedRef::of(name) else {
+        return Ok(());
+    };
+    let detail = format!("{name} stands for {}, and is no branch", named.full());
+    Err(Problem::new(ErrorKind::Unprocessable, "not_a_branch", detail)
+        .field("branch")
+        .help("it can be built and read; for changes of your own, make a branch of another name from it"))
 }
 
 pub(super) fn conflict(code: &str, detail: impl Into<String>) -> Problem {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::error::{branch_not_found, conflict};
+use super::error::{branch_not_found, check_is_branch, conflict};
 use super::record::Record;
 use super::{Error, Report, Reporter, Workspace};
 use crate::repos::{Asked, heal, remote};
@@ -151,6 +151,7 @@ async fn create_branch_once(
             .field("from")
             .help("leave out `from` to prepare the branch that exists")
     };
+    check_is_branch(workspace.branch())?;
     let asked = remote::ask(workspace.repo(), workspace.branch(), Instant::now()).await?;
     if asked.head.is_some() {
         return Err(taken(workspace.branch(), "on the remote").into());

@@ -1,8 +1,9 @@
 //! Which branches a group is for: names and globs, against what the remote has.
 
 use std::sync::Arc;
+use std::time::Instant;
 
-use branchyard_model::{BranchName, ErrorKind, Globs, Problem, Stars};
+use branchyard_model::{BranchName, ErrorKind, Globs, NamedRef, Problem, Stars};
 use branchyard_workspace::Workspaces;
 use branchyard_workspace::repos::Repo;
 use branchyard_workspace::repos::remote;
@@ -48,7 +49,9 @@ pub(super) async fn select(
         let found: Vec<_> = match pattern {
             BranchPattern::Name(name) => {
                 let known = on_remote.contains(&name)
-                    || (sees(&name) && workspaces.on_disk(repo).contains(&name));
+                    || sees(&name)
+                        && (workspaces.on_disk(repo).contains(&name)
+                            || is_named_ref(repo, &name).await?);
                 known.then_some(name).into_iter().collect()
             }
             BranchPattern::Glob(glob) => {
@@ -73,6 +76,15 @@ pub(super) async fn select(
         return Err(Problem::unprocessable("branches", detail));
     }
     Ok(selected)
+}
+
+/// Whether it is a tag, a request or a commit that the remote has.
+async fn is_named_ref(repo: &Arc<Repo>, name: &BranchName) -> Result<bool, Problem> {
+    if NamedRef::of(name).is_none() {
+        return Ok(false);
+    }
+    let asked = remote::ask(repo, name, Instant::now()).await;
+    Ok(asked.map_err(|error| error.problem())?.head.is_some())
 }
 
 fn parse(text: &str) -> Result<BranchPattern, Problem> {

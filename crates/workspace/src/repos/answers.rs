@@ -10,7 +10,7 @@ use lru::LruCache;
 use parking_lot::Mutex;
 
 use branchyard_git as git;
-use branchyard_model::{BranchName, CommitId};
+use branchyard_model::{BranchName, CommitId, ErrorKind, NamedRef, Problem};
 
 /// Answers of the remote that are kept to be reused; the oldest go first.
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(1024).expect("not zero");
@@ -21,7 +21,41 @@ pub struct Asked {
     /// The branch's commit; `None` if the remote has no such branch.
     pub head: Option<CommitId>,
     pub at: Timestamp,
+    pub(super) kind: HeadKind,
     pub(super) began: Instant,
+}
+
+/// What the remote has under a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum HeadKind {
+    Branch,
+    /// A tag, a request or a commit.
+    Named,
+    /// Both.
+    Ambiguous,
+}
+
+impl Asked {
+    /// The tag, request or commit that `branch` stands for there.
+    pub fn named(&self, branch: &BranchName) -> Option<NamedRef> {
+        let is_named = self.kind == HeadKind::Named;
+        NamedRef::of(branch).filter(|_| is_named)
+    }
+
+    /// Where a name stands for two, neither is taken for the other.
+    pub(super) fn for_one(self, branch: &BranchName) -> Result<Self, Problem> {
+        if self.kind != HeadKind::Ambiguous {
+            return Ok(self);
+        }
+        let other = NamedRef::of(branch).map_or_else(String::new, |named| named.full().to_owned());
+        let detail = format!(
+            "the remote has both {} and {other}: which is {branch}?",
+            branch.local_ref()
+        );
+        Err(Problem::new(ErrorKind::Conflict, "ambiguous_ref", detail)
+            .field("branch")
+            .help("rename the branch"))
+    }
 }
 
 /// What the remote said lately.

@@ -4,7 +4,7 @@
 use parking_lot::Mutex;
 
 use branchyard_config::{BranchGlobs, Config};
-use branchyard_model::{BranchName, RepoName};
+use branchyard_model::{BranchName, NamedRef, RepoName};
 
 /// What the configuration protects in one repository.
 #[derive(Debug)]
@@ -29,8 +29,10 @@ impl Protection {
         }
     }
 
+    /// What stands for a tag, a request or a commit is no branch: it is not pushed to, and not trusted as one that is
+    /// protected.
     pub(super) fn names(&self, branch: &BranchName) -> bool {
-        self.globs.iter().any(|globs| globs.matches(branch))
+        NamedRef::of(branch).is_none() && self.globs.iter().any(|globs| globs.matches(branch))
     }
 
     pub(super) fn patterns(&self) -> Vec<String> {

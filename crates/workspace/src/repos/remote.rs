@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use super::RepoError;
-use super::answers::{Answers, Asked, Failures};
+use super::answers::{Answers, Asked, Failures, HeadKind};
 use super::blocking::blocking;
+use super::refs;
 use super::repo::{Progress, Repo};
 use branchyard_git as git;
-use branchyard_model::{BranchName, CommitId, Phase};
+use branchyard_model::{BranchName, CommitId, NamedRef, Phase};
 use branchyard_runtime::single_flight::Reporter;
 use branchyard_runtime::yard_events::RepoChange;
 
@@ -26,7 +27,7 @@ pub async fn ask(
         .of(branch)
         .filter(|asked| asked.began >= not_before)
     {
-        return Ok(asked);
+        return Ok(asked.for_one(branch)?);
     }
     let repo = this.clone();
     let answers = this
@@ -41,10 +42,11 @@ pub async fn ask(
         )
         .await
         .ok_or(RepoError::Abandoned)??;
-    answers
+    let asked = answers
         .iter()
         .find_map(|(name, asked)| (name == branch).then(|| asked.clone()))
-        .ok_or(RepoError::Abandoned)
+        .ok_or(RepoError::Abandoned)?;
+    Ok(asked.for_one(branch)?)
 }
 
 /// As [`ask`], for bringing a workspace up to date: it may have been asked as long ago as the operator
@@ -76,6 +78,11 @@ pub async fn bring(
     }
     let repo = this.clone();
     progress(Phase::Fetch, None);
+    if let Some(named) = asked.named(branch) {
+        refs::bring_as_branch(this, &named, progress).await?;
+        repo.tell(RepoChange::Fetched);
+        return Ok(());
+    }
     let work = move |branches: Vec<BranchName>, reporter: Reporter<_>| {
         let repo = repo.clone();
         async move {
@@ -104,21 +111,43 @@ pub async fn bring(
 
 async fn ask_all(repo: &Arc<Repo>, branches: Vec<BranchName>) -> Result<Answers, RepoError> {
     let began = Instant::now();
-    let refs: Vec<String> = branches.iter().map(BranchName::local_ref).collect();
-    let mut heads = match neighbour_heads(repo, refs.clone()).await {
-        Some(heads) => heads,
-        None => remote_heads(repo, refs).await?,
-    };
+    let named: Vec<_> = branches.iter().filter_map(NamedRef::of).collect();
+    let plain = branches
+        .iter()
+        .filter(|branch| NamedRef::of(branch).is_none());
+    let mut heads = heads_of(repo, plain.map(BranchName::local_ref).collect()).await?;
+    let mut tips = refs::tips(repo, &named).await?;
     let at = Timestamp::now();
     let answers: Vec<_> = branches
         .into_iter()
         .map(|branch| {
-            let head = heads.remove(&branch.local_ref());
-            (branch, Asked { head, at, began })
+            let of_branch = || (HeadKind::Branch, heads.remove(&branch.local_ref()));
+            let (kind, head) = tips.remove(&branch).unwrap_or_else(of_branch);
+            let asked = Asked {
+                head,
+                at,
+                kind,
+                began,
+            };
+            (branch, asked)
         })
         .collect();
     repo.answers().remember(&answers);
     Ok(Arc::new(answers))
+}
+
+/// The commits that the remote has under exactly these full refs of branches, by full ref.
+async fn heads_of(
+    repo: &Arc<Repo>,
+    refs: Vec<String>,
+) -> Result<HashMap<String, CommitId>, RepoError> {
+    if refs.is_empty() {
+        return Ok(HashMap::new());
+    }
+    match neighbour_heads(repo, refs.clone()).await {
+        Some(heads) => Ok(heads),
+        None => remote_heads(repo, refs).await,
+    }
 }
 
 /// The commits that the remote has under exactly these full refs, by full ref; all its branches if none are given.
@@ -159,6 +188,17 @@ pub async fn all_heads(
     Ok(listing)
 }
 
+/// All branches and tags of the remote, by full ref; an annotated tag is at itself. Needs no clone.
+pub async fn branches_and_tags(repo: &Arc<Repo>) -> Result<HashMap<String, CommitId>, RepoError> {
+    let url = repo.config().url.as_str();
+    let listing = git::remote_branches_and_tags(repo.git(), url).await?;
+    if listing.is_empty() {
+        // That may be no answer at all, which is found out there.
+        remote_heads(repo, Vec::new()).await?;
+    }
+    Ok(listing)
+}
+
 /// Whether the remote has tags, of which a list of its branches says nothing.
 pub async fn has_tags(repo: &Arc<Repo>) -> Result<bool, RepoError> {
     Ok(git::has_remote_tags(repo.git(), repo.config().url.as_str()).await?)
@@ -169,10 +209,10 @@ async fn knew_any(this: &Arc<Repo>, refs: Vec<String>) -> Result<bool, RepoError
     let repo = this.clone();
     blocking(move || {
         let known = git::remote_branches(&repo.open_store()?)?;
+        // What stands for a tag or a request is no branch of it.
+        let mut known = known.iter().filter(|name| NamedRef::of(name).is_none());
         let is_meant = |branch: &BranchName| refs.contains(&branch.local_ref());
-        Ok(known
-            .iter()
-            .any(|branch| refs.is_empty() || is_meant(branch)))
+        Ok(known.any(|branch| refs.is_empty() || is_meant(branch)))
     })
     .await
 }

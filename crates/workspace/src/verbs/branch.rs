@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use crate::error::conflict;
+use crate::error::{check_is_branch, conflict};
 use crate::repos::remote;
 use crate::salvage::SalvageScope;
 use crate::{
@@ -122,6 +122,7 @@ async fn check_free(workspace: &Arc<Workspace>, new: &Arc<Workspace>) -> Result<
     if new.exists() || restore::is_known(new).await? {
         return Err(taken(new.branch(), "in the yard").into());
     }
+    check_is_branch(new.branch()).map_err(|problem| problem.field("new_name"))?;
     let asked = remote::ask(workspace.repo(), new.branch(), Instant::now()).await?;
     if asked.head.is_some() {
         return Err(taken(new.branch(), "on the remote").into());

@@ -12,11 +12,12 @@ use std::sync::Arc;
 use crate::verbs::attempts::{Attempts, Failed};
 use crate::verbs::upstream;
 
+use crate::error::check_is_branch;
 use crate::{Error, Reporter, Workspace, included, verbs};
 use branchyard_git::verbs::Verbosity;
 use branchyard_git::verbs::push::{self, Pushed, Request, Standing, State, Update};
 use branchyard_git::{self as git, RemoteFailure, object_id};
-use branchyard_model::{CommitId, is_agent_branch};
+use branchyard_model::{BranchName, CommitId, is_agent_branch};
 use branchyard_runtime::yard_events::RepoChange;
 
 /// What one attempt came to.
@@ -35,6 +36,7 @@ pub async fn push(
     beside_run: bool,
     report: &Reporter,
 ) -> Result<Pushed, Error> {
+    check_is_branch(workspace.branch())?;
     gather::check_tags(workspace, &request.tags).await?;
     gather::check_can_push(workspace, request.message.is_some()).await?;
     if request.dry_run {
@@ -142,6 +144,11 @@ pub(super) async fn hand_over(
     workspace: &Arc<Workspace>,
     updates: &[Update],
 ) -> Result<Result<(), String>, Error> {
+    for update in updates {
+        if let Some(name) = update.to.strip_prefix("refs/heads/") {
+            check_is_branch(&BranchName::parse(name)?)?;
+        }
+    }
     let tips = updates.iter().filter_map(|update| update.from.clone());
     included::check_outgoing(workspace, tips.collect()).await?;
     let _network = workspace.repo().network().lock().await;
