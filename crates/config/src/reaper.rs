@@ -41,8 +41,8 @@ pub struct ReaperConfig {
     /// What clones and workspaces may take together.
     #[schemars(extend("example" = "200GiB"))]
     pub max_size: Option<ByteSize>,
-    /// What becomes of an agent's branch (agent-…) once the default branch has its commits and nothing else is in its
-    /// workspace: "keep" it, delete it here ("local"), or here and on the remote ("remote").
+    /// What becomes of an agent's branch (agent-…) once the default branch has its commits, or all that they changed, and
+    /// nothing else is in its workspace: "keep" it, delete it here ("local"), or here and on the remote ("remote").
     pub merged_agent_branches: MergedAgentBranches,
 }
 

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use git2::{ObjectType, Tree, TreeWalkMode, TreeWalkResult};
+use git2::{DiffDelta, ErrorCode, ObjectType, Tree, TreeWalkMode, TreeWalkResult};
 
 use crate::{Error, GITLINK, ObjectId, Repository, commit_id, is_submodule, read_ref};
 use branchyard_model::CommitId;
@@ -32,6 +32,28 @@ pub fn is_published(repo: &Repository, commit: ObjectId) -> Result<bool, Error> 
     walk.push(commit.git2())?;
     walk.hide_glob("refs/remotes/*")?;
     Ok(walk.next().transpose()?.is_none())
+}
+
+/// Whether all paths that `tip` changed since the two parted are in `base` as `tip` has them; not if it changed none.
+pub fn has_changes_of(repo: &Repository, base: ObjectId, tip: ObjectId) -> Result<bool, Error> {
+    let repo = repo.git2();
+    let parted = match repo.merge_base(base.git2(), tip.git2()) {
+        Err(error) if error.code() == ErrorCode::NotFound => return Ok(false),
+        parted => parted?,
+    };
+    let tree = |commit| repo.find_commit(commit)?.tree();
+    let (before, after, there) = (tree(parted)?, tree(tip.git2())?, tree(base.git2())?);
+    let changes = repo.diff_tree_to_tree(Some(&before), Some(&after), None)?;
+    let entry = |tree: &Tree<'_>, path: &Path| {
+        let entry = tree.get_path(path).ok()?;
+        Some((entry.id(), entry.filemode()))
+    };
+    let is_there = |change: DiffDelta<'_>| {
+        // Renames are not looked for: each change has one path.
+        let path = change.new_file().path();
+        path.is_some_and(|path| entry(&after, path) == entry(&there, path))
+    };
+    Ok(changes.deltas().len() > 0 && changes.deltas().all(is_there))
 }
 
 /// The message of a commit, as text.

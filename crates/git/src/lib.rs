@@ -77,7 +77,7 @@ pub use broken::{BrokenRef, mend_ref, packed_refs_are_sound};
 pub use checkout::is_plain_name;
 pub use command::Git;
 pub use commits::{
-    CommitTree, commit_at, has_commit, is_ahead, is_ancestor, is_published, message,
+    CommitTree, commit_at, has_changes_of, has_commit, is_ahead, is_ancestor, is_published, message,
 };
 pub use committed_ignores::CommittedIgnores;
 pub use confined::{worktree_to_read, worktree_to_write};

@@ -43,6 +43,16 @@ fn merge(yard: &Yard, branch: &str) {
     origin.push("main");
 }
 
+/// As a forge does: all of it as one commit of the default branch.
+fn squash(yard: &Yard, branch: &str) {
+    let origin = &yard.origin;
+    origin.git(&["fetch", "-q", "origin"]);
+    origin.at("origin/main");
+    origin.git(&["merge", "-q", "--squash", &format!("origin/{branch}")]);
+    origin.commit("squashed");
+    origin.push("main");
+}
+
 async fn reap(yard: &Yard, dry_run: bool) -> Vec<Value> {
     let path = format!("/api/reap?dry_run={dry_run}");
     let reaping = yard.post_json(&path, json!({})).await;
@@ -175,4 +185,33 @@ async fn the_operator_says_how_far() {
         assert_eq!(is_on_remote(&yard, &branch), remote, "{setting}");
         yard.stop().await;
     }
+}
+
+#[tokio::test]
+async fn a_squashed_branch_goes_and_one_that_changed_more_stays() {
+    let mut yard = yard("merged_agent_branches = \"remote\"").await;
+    let squashed = pushed(&yard, "squashed").await;
+    let more = pushed(&yard, "more").await;
+    let same = pushed(&yard, "same").await;
+    for branch in [&squashed, &more] {
+        squash(&yard, branch);
+    }
+    // The default branch has another content there, under the same name.
+    yard.origin.write("same", "work of others\n");
+    yard.origin.commit("same");
+    yard.origin.push("main");
+    std::fs::write(
+        yard.workspace(&more).join("else"),
+        "after it was squashed\n",
+    )
+    .unwrap();
+    yard.verb(&more, "push", json!({ "message": "More" })).await;
+    let reaped = reap(&yard, false).await;
+    assert_eq!(reaped.len(), 1, "{reaped:?}");
+    assert_eq!(reaped[0]["branch"], json!(squashed));
+    assert_eq!(reaped[0]["why"], "main has all its changes");
+    assert_eq!(reaped[0]["outcome"]["result"], "done", "{reaped:?}");
+    assert!(!is_on_remote(&yard, &squashed) && !yard.workspace(&squashed).exists());
+    assert!(is_on_remote(&yard, &more) && is_on_remote(&yard, &same));
+    yard.stop().await;
 }

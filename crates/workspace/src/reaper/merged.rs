@@ -61,13 +61,13 @@ async fn merged_of(reaper: &Reaper, repo: &Arc<Repo>) -> Result<Vec<MergedBranch
         remote::bring(repo, &known.branch, &asked, &|_, _| {}).await?;
         let (repo_here, head) = (repo.clone(), head.clone());
         let (branch, tip) = (known.branch.clone(), asked.head);
-        let is_merged =
-            tokio::task::spawn_blocking(move || is_merged(&repo_here.open_store()?, &known, &head));
-        if is_merged.await.map_err(GitError::from)?? {
+        let merged =
+            tokio::task::spawn_blocking(move || merged_as(&repo_here.open_store()?, &known, &head));
+        if let Some(what) = merged.await.map_err(GitError::from)?? {
             found.push(MergedBranch {
                 repo: repo.name().clone(),
                 branch,
-                why: format!("{default} has all its commits"),
+                why: format!("{default} has all its {what}"),
                 remote: tip.is_some()
                     && reaper.config.merged_agent_branches == MergedAgentBranches::Remote,
                 tip,
@@ -119,21 +119,28 @@ async fn try_delete(reaper: &Reaper, merged: &MergedBranch) -> Result<Outcome, E
     Ok(Outcome::Done { bytes })
 }
 
-/// Whether `head` has all commits of a branch that had some of its own. Blocks.
-fn is_merged(store: &Repository, known: &AgentBranch, head: &CommitId) -> Result<bool, Error> {
+/// What `head` has all of, of a branch that had commits of its own: those, or what they changed, as after they were joined
+/// into one commit there. None if it lacks some. Blocks.
+fn merged_as(
+    store: &Repository,
+    known: &AgentBranch,
+    head: &CommitId,
+) -> Result<Option<&'static str>, Error> {
     let head = git::object_id(head)?;
     let tips = [known.branch.local_ref(), known.branch.remote_ref()];
-    let mut has_own = false;
-    let mut any = false;
+    let (mut has_own, mut found) = (false, None);
     for name in tips {
         let Some(tip) = git::read_ref(store, &name)? else {
             continue;
         };
-        any = true;
         has_own |= tip.to_string() != known.start.as_str();
-        if !git::is_ancestor(store, tip, head)? {
-            return Ok(false);
+        if git::is_ancestor(store, tip, head)? {
+            found.get_or_insert("commits");
+        } else if git::has_changes_of(store, head, tip)? {
+            found = Some("changes");
+        } else {
+            return Ok(None);
         }
     }
-    Ok(any && has_own)
+    Ok(found.filter(|_| has_own))
 }
