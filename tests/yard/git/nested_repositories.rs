@@ -437,7 +437,8 @@ async fn nor_while_a_build_plants_it() {
             ("show", json!({"revision": "HEAD"})),
         ] {
             let answer = yard.try_verb("topic", verb, body.clone()).await;
-            assert_ne!(answer.status(), 500, "{round}: {verb} {body}");
+            let (status, said) = (answer.status(), answer.text().await.unwrap());
+            assert_ne!(status, 500, "{round}: {verb} {body}: {said}");
         }
         for (read, body) in [("ls", json!({})), ("grep", json!({"pattern": "x"}))] {
             let answer = yard.post(&format!("{at}/{read}"), body).await;
