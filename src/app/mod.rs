@@ -5,6 +5,7 @@ pub mod agents;
 pub mod artifacts;
 pub mod audit;
 mod authorized_app;
+pub mod badge;
 pub mod branches;
 pub mod code_env;
 pub mod deliveries;

@@ -3,6 +3,7 @@
 mod agents;
 mod artifacts;
 mod audit;
+mod badge;
 mod bisect;
 mod branches;
 mod challenge;

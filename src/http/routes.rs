@@ -4,7 +4,7 @@ use axum::routing::MethodRouter;
 
 use super::route::{Access, Route, Section};
 use super::{
-    agents, artifacts, audit, bisect, branches, deliveries, events, files, groups, health,
+    agents, artifacts, audit, badge, bisect, branches, deliveries, events, files, groups, health,
     held_worktrees, hooks, log, oauth, openapi, page, pipelines, raw, repos, runs, salvage,
     session, streams, tokens, upkeep, verbs,
 };
@@ -66,6 +66,7 @@ pub(super) fn all(mcp: MethodRouter<App>) -> Vec<Section> {
                 held_worktrees::routes(),
                 hooks::routes(),
                 deliveries::routes(),
+                badge::routes(),
             ],
         ),
         section(

@@ -1,5 +1,6 @@
 //! What starts by itself: pushes, tags, pull requests and schedules, each exactly once.
 
+mod badges;
 mod hooks;
 mod kills;
 mod pushes;

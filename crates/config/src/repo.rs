@@ -40,6 +40,9 @@ pub struct RepoConfig<Url = RepoUrl> {
     /// webhook.
     #[schemars(extend("example" = "~/.config/branchyard/demo-webhook-secret", "x-default" = "none"))]
     pub webhook_secret_file: Option<PathBuf>,
+    /// Whether everyone may see at `/badges/NAME`, without a credential, how the newest builds of its branches went.
+    #[serde(default)]
+    pub badge: bool,
     /// Commands that callers may start by name: a program and its arguments, with no shell between.
     #[serde(default)]
     #[schemars(extend("example" = { "lint": ["make", "lint"] }))]
@@ -173,6 +176,7 @@ impl<Url> RepoConfig<Url> {
             credential: self.credential,
             webhook_secret_env: self.webhook_secret_env,
             webhook_secret_file: self.webhook_secret_file,
+            badge: self.badge,
             default_branch: self.default_branch,
             prewarm: self.prewarm,
             tasks: self.tasks,

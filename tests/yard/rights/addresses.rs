@@ -197,6 +197,7 @@ const OPEN: &[&str] = &[
     "/healthz",
     "/openapi.json",
     "/hooks/{repo}",
+    "/badges/{repo}",
     "/api/session",
     "/open/{ticket}",
     "/.well-known/oauth-protected-resource",
