@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Programs of npm and PyPI that tests and benchmarks run, pinned in a directory of this
 # repository and kept in one of the same name below target: npm packages, a Node that is
-# young enough for them, a Python venv.
+# young enough for them, single files of packages that are too large, a Python venv.
 #   pinned.sh check PINS    succeeds where they are there and as pinned
 #   pinned.sh install PINS  installs them anew
 set -euo pipefail
@@ -23,7 +23,10 @@ readonly stamp=$home/stamp
 wanted() {
     echo "$home $(python3 --version 2>&1) $(uname -m)"
     cat "$pins"/{package.json,package-lock.json,requirements.txt}
-    [[ ! -f $pins/wheels.txt ]] || cat "$pins/wheels.txt"
+    local more
+    for more in "$pins"/{files,wheels}.txt; do
+        [[ ! -f $more ]] || cat "$more"
+    done
 }
 
 install_npm_packages() {
@@ -45,6 +48,23 @@ install_npm_packages() {
     # From here scripts that lie beside the pins find the packages.
     ln -sfn "$PWD/$pins" "$home/drivers"
     ln -sfn "$PWD/tests/page" "$home/page"
+}
+
+# Each line of files.txt is a package with its version, what npm calls its integrity, and the file in it.
+install_single_files() {
+    [[ -f $pins/files.txt ]] || return 0
+    rm -rf "$home/files"
+    mkdir "$home/files"
+    local package integrity path archive
+    while read -r package integrity path; do
+        archive=$(cd "$home/files" && npm pack --ignore-scripts --silent "$package" </dev/null) ||
+            fail "npm could not fetch $package, which $pins/files.txt names; is its registry reachable from here?"
+        archive=$home/files/$archive
+        [[ sha512-$(openssl dgst -sha512 -binary "$archive" | base64 --wrap=0) == "$integrity" ]] ||
+            fail "$package is not what $pins/files.txt pins"
+        tar --extract --gzip --to-stdout --file "$archive" "package/$path" >"$home/files/${path##*/}"
+        rm "$archive"
+    done <"$pins/files.txt"
 }
 
 install_python_packages() {
@@ -72,6 +92,7 @@ case $1 in
         mkdir -p "$home"
         rm -f "$stamp"
         install_npm_packages
+        install_single_files
         install_python_packages
         wanted | sha256sum >"$stamp"
         ;;

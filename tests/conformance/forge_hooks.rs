@@ -1,8 +1,6 @@
 //! What others say of our webhooks: GitHub's own library signs its own examples for us, and the libraries of Standard
 //! Webhooks verify what we send.
 
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
 use axum::body::Bytes;
@@ -15,18 +13,11 @@ use tokio::process::Command;
 use tokio::sync::mpsc;
 
 use crate::installed::{at, node, python, run};
-use crate::support::{Options, PATIENCE, Yard};
+use crate::support::{Options, PATIENCE, Yard, secret_file};
 
 const SECRET: &str = "It's a Secret to Everybody";
 const WEBHOOK_SECRET: &str = "whsec_YSBrZXkgb2YgdGhpcnR5LXR3byBieXRlcyBvciBzby4=";
 const WORKFLOW: &str = "on: push\njobs: {test: {runs-on: linux, steps: [{run: \"true\"}]}}\n";
-
-fn secret_file(yard: &Yard, name: &str, secret: &str) -> String {
-    let file = yard.dir.path().join(name);
-    std::fs::write(&file, secret).unwrap();
-    std::fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
-    file.to_str().unwrap().to_owned()
-}
 
 #[tokio::test]
 async fn examples_that_github_signs_are_taken_and_others_are_not() {
@@ -164,7 +155,7 @@ async fn verifies(mut command: Command, message: &Value) -> bool {
     }
 }
 
-async fn until(yard: &Yard, path: &str, is_it: impl Fn(&Value) -> bool) -> Value {
+pub async fn until(yard: &Yard, path: &str, is_it: impl Fn(&Value) -> bool) -> Value {
     for _ in 0..600 {
         let last = yard.get_json(path).await;
         if is_it(&last) {

@@ -1,5 +1,6 @@
-//! What others say of our MCP: the official conformance suite, the official clients, the Inspector. They
-//! are programs of npm and PyPI, pinned in `tests/clients` and installed by `make setup`.
+//! What others say of our MCP (the official conformance suite, the official clients, the Inspector), and of what comes from
+//! forges and goes to them. They are programs and descriptions of npm and PyPI, pinned in `tests/clients` and installed by
+//! `make setup`.
 
 #![allow(unreachable_pub, reason = "no other package uses what is here")]
 #![expect(
@@ -22,5 +23,6 @@ mod agent_tasks;
 mod clients;
 mod code;
 mod forge_hooks;
+mod forge_statuses;
 mod inspector;
 mod suite;

@@ -8,6 +8,7 @@ mod message;
 mod news;
 mod outbox;
 mod send;
+mod sending;
 mod shelf;
 
 pub use delivery::{Delivery, DeliveryState};

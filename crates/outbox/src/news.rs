@@ -63,10 +63,11 @@ pub(crate) fn body(record: &PipelineRecord, page: Option<&str>) -> Value {
     })
 }
 
-/// What the forge calls it: pipelines of one file for different events do not hide each other.
+/// What the forge calls it: pipelines of one file for different events do not hide each other, and neither do those of `ci.yml`
+/// and `ci.yaml`.
 fn context(record: &PipelineRecord) -> String {
     let file = record.file.rsplit('/').next().unwrap_or_default();
-    let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+    let stem = file.strip_suffix(".yml").unwrap_or(file);
     match record.event.as_str() {
         "push" => format!("branchyard/{stem}"),
         event => format!("branchyard/{stem} ({event})"),

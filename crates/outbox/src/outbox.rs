@@ -4,7 +4,6 @@ use std::io;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::Timestamp;
 use lru::LruCache;
@@ -18,19 +17,14 @@ use crate::delivery::{Delivery, DeliveryState};
 use crate::message::{Addressee, OutgoingMessage};
 use crate::news;
 use crate::send::{self, NotDelivered};
+use crate::sending::send_all;
 use crate::shelf::Shelf;
 use branchyard_config::{Config, Statuses, crash_point};
 use branchyard_model::{DeliveryId, ErrorKind, PipelineRecord, Problem, RepoName};
 use branchyard_runtime::background::Background;
 
-/// So many are on their way at the same time.
-const AT_ONCE: usize = 8;
-/// And to one receiver.
-const AT_ONCE_EACH: usize = 2;
 /// Of so many subjects is remembered what was last said.
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(10_000).expect("not zero");
-/// The machine's clock may be moved while a message waits.
-const LOOK_AT_CLOCK: Duration = Duration::from_secs(20);
 
 /// What an outbox is made of.
 #[derive(Debug)]
@@ -61,12 +55,36 @@ struct OutboxInner {
 impl Outbox {
     /// Goes on with what an earlier daemon left.
     pub fn open(parts: OutboxParts<'_>) -> io::Result<Self> {
-        for (name, webhook) in &parts.config.webhooks {
+        let OutboxParts {
+            config,
+            state,
+            background,
+            is_copy,
+        } = parts;
+        let outbox = Self::load(config, state, is_copy)?;
+        let config = &outbox.0.config;
+        let is_told = !(config.webhooks.is_empty() && config.forges.is_empty());
+        let has_left = || outbox.0.shelf.lock().all().any(OutgoingMessage::is_waiting);
+        if is_told || has_left() {
+            let this = outbox.clone();
+            let loops = background.loops;
+            let sending = loops.keep("outbox", move || send_all(this.clone()));
+            let leaving = outbox.0.leaving.clone();
+            background
+                .tasks
+                .spawn(leaving.run_until_cancelled_owned(sending));
+        }
+        Ok(outbox)
+    }
+
+    /// What is on disk, of which nothing is sent yet.
+    fn load(config: Arc<Config>, state: &Path, is_copy: bool) -> io::Result<Self> {
+        for (name, webhook) in &config.webhooks {
             send::check(webhook)
                 .map_err(|why| io::Error::other(format!("[webhooks.{name}]: {why}")))?;
         }
-        let mut shelf = Shelf::open(parts.state)?;
-        if parts.is_copy {
+        let mut shelf = Shelf::open(state)?;
+        if is_copy {
             shelf.give_up("this yard is a copy, and the original sends it")?;
         }
         // In the order in which it was said, so that nothing is said again.
@@ -80,23 +98,9 @@ impl Outbox {
             said: Mutex::new(known),
             wake: Notify::new(),
             leaving: CancellationToken::new(),
-            config: parts.config,
+            config,
         };
-        let outbox = Self(Arc::new(inner));
-        let config = &outbox.0.config;
-        let is_told = !(config.webhooks.is_empty() && config.forges.is_empty());
-        let has_left = || outbox.0.shelf.lock().all().any(OutgoingMessage::is_waiting);
-        if is_told || has_left() {
-            let this = outbox.clone();
-            let loops = parts.background.loops;
-            let sending = loops.keep("outbox", move || send_all(this.clone()));
-            let leaving = outbox.0.leaving.clone();
-            parts
-                .background
-                .tasks
-                .spawn(leaving.run_until_cancelled_owned(sending));
-        }
-        Ok(outbox)
+        Ok(Self(Arc::new(inner)))
     }
 
     /// Leaves what has not arrived to the next daemon.
@@ -107,7 +111,11 @@ impl Outbox {
     /// Notes what others are to be told of a pipeline. To be called before anyone sees it so. Blocks for as long as a small
     /// file takes to be written.
     pub fn note(&self, record: &PipelineRecord) -> io::Result<()> {
-        let (config, now) = (&self.0.config, Timestamp::now());
+        self.note_at(record, Timestamp::now())
+    }
+
+    fn note_at(&self, record: &PipelineRecord, now: Timestamp) -> io::Result<()> {
+        let config = &self.0.config;
         let page = config.public_url.as_ref().map(|url| url.as_str());
         let (repo, id) = (&record.repo, record.pipeline_id);
         let mut messages = Vec::new();
@@ -156,7 +164,7 @@ impl Outbox {
         self.0.shelf.lock().add(message)?;
         crash_point("outbox-written");
         self.0.said.lock().put(about, says);
-        self.0.wake.notify_one();
+        self.wake();
         Ok(())
     }
 
@@ -208,17 +216,43 @@ impl Outbox {
                 &error,
             )
         })?;
-        self.0.wake.notify_one();
+        self.wake();
         Ok(shown)
     }
 
+    /// The first message that is due, of those that `may_go`; or when the next one is.
+    pub(crate) fn next(
+        &self,
+        now: Timestamp,
+        may_go: impl Fn(&OutgoingMessage) -> bool,
+    ) -> Result<OutgoingMessage, Option<Timestamp>> {
+        self.0.shelf.lock().next(now, may_go).cloned()
+    }
+
+    /// Ends when there may be something new to send.
+    pub(crate) async fn woken(&self) {
+        self.0.wake.notified().await;
+    }
+
+    pub(crate) fn wake(&self) {
+        self.0.wake.notify_one();
+    }
+
+    pub(crate) async fn send(&self, message: &OutgoingMessage) -> Result<(), NotDelivered> {
+        send::send(&self.0.client, &self.0.config, message).await
+    }
+
     /// Notes what became of a message, unless a newer one took its place.
-    fn settle(&self, sent: &OutgoingMessage, result: Result<(), NotDelivered>) {
+    pub(crate) fn settle(
+        &self,
+        sent: &OutgoingMessage,
+        result: Result<(), NotDelivered>,
+        now: Timestamp,
+    ) {
         let mut shelf = self.0.shelf.lock();
         let Some(message) = shelf.get(sent.id).cloned() else {
             return;
         };
-        let now = Timestamp::now();
         let settled = match result {
             Ok(()) => OutgoingMessage {
                 state: DeliveryState::Delivered,
@@ -226,13 +260,9 @@ impl Outbox {
                 ended_at: Some(now),
                 ..message
             },
-            Err(NotDelivered {
-                why,
-                after,
-                is_final,
-            }) => {
+            Err(NotDelivered { why, after, retry }) => {
                 let failures = message.failures + 1;
-                let next = backoff::next(failures, after, now).filter(|_| !is_final);
+                let next = backoff::next(retry, failures, after, now);
                 tracing::warn!(delivery = %sent.id, about = sent.about, failures, why, "a message did not arrive");
                 OutgoingMessage {
                     state: match next {
@@ -262,75 +292,12 @@ fn said(message: &OutgoingMessage) -> String {
     }
 }
 
-/// What is being sent: of two about the same only one, and few to each receiver, so that one that does not answer holds up no
-/// other.
-#[derive(Debug, Default)]
-struct UnderWay(Vec<(String, String)>);
-
-impl UnderWay {
-    fn has_place_for(&self, message: &OutgoingMessage) -> bool {
-        let receiver = message.receiver();
-        let to_the_same = self.0.iter().filter(|(_, other)| *other == receiver);
-        to_the_same.count() < AT_ONCE_EACH
-            && !self.0.iter().any(|(about, _)| *about == message.about)
-    }
-
-    fn begin(&mut self, message: &OutgoingMessage) {
-        self.0.push((message.about.clone(), message.receiver()));
-    }
-
-    fn end(&mut self, message: &OutgoingMessage) {
-        self.0.retain(|(about, _)| *about != message.about);
-    }
-}
-
-/// Sends what is due, for as long as the daemon runs.
-async fn send_all(outbox: Outbox) {
-    let under_way: Arc<Mutex<UnderWay>> = Arc::default();
-    let places = Arc::new(tokio::sync::Semaphore::new(AT_ONCE));
-    loop {
-        // Never closed.
-        let Ok(place) = places.clone().acquire_owned().await else {
-            return;
-        };
-        let next = {
-            let busy = under_way.lock();
-            let shelf = outbox.0.shelf.lock();
-            let next = shelf.next(Timestamp::now(), |message| busy.has_place_for(message));
-            next.cloned()
-        };
-        let message = match next {
-            Ok(message) => message,
-            Err(at) => {
-                let left =
-                    at.map(|at| Duration::try_from(Timestamp::now().until(at).unwrap_or_default()));
-                let pause = left
-                    .and_then(Result::ok)
-                    .unwrap_or(LOOK_AT_CLOCK)
-                    .min(LOOK_AT_CLOCK);
-                tokio::select! {
-                    () = outbox.0.wake.notified() => {}
-                    () = tokio::time::sleep(pause) => {}
-                }
-                continue;
-            }
-        };
-        under_way.lock().begin(&message);
-        let (outbox, under_way) = (outbox.clone(), under_way.clone());
-        tokio::spawn(async move {
-            let result = send::send(&outbox.0.client, &outbox.0.config, &message).await;
-            crash_point("outbox-sent");
-            outbox.settle(&message, result);
-            under_way.lock().end(&message);
-            outbox.0.wake.notify_one();
-            drop(place);
-        });
-    }
-}
-
 fn delivery_not_found(repo: &RepoName, id: DeliveryId) -> Problem {
     let detail = format!("the repository {repo} has no delivery {id}");
     Problem::new(ErrorKind::NotFound, "delivery_not_found", detail)
         .field("delivery_id")
         .help("GET /api/repos/{repo}/deliveries lists them; of those that have ended the latest are kept")
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use reqwest::header::{ACCEPT, RETRY_AFTER, USER_AGENT};
 use reqwest::{Client, RequestBuilder, Response, StatusCode, redirect};
 
+use crate::backoff::Retry;
 use crate::message::{Addressee, OutgoingMessage};
 use branchyard_config::{Config, Statuses, Webhook};
 use branchyard_forge::{ForgeRepo, InvalidWebhookSecret, WebhookSecret, authorization};
@@ -17,6 +18,12 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const SHOWN: usize = 200;
 /// And so many bytes of it are read.
 const READ: usize = 4 << 10;
+/// What GitHub, GitLab and Gitea say of a commit that they do not have. It may be pushed yet; else it never arrives there.
+const LACKS_COMMIT: [&str; 3] = [
+    "No commit found",
+    "Commit Not Found",
+    "object does not exist",
+];
 
 /// Why a message did not arrive.
 #[derive(Debug)]
@@ -24,14 +31,13 @@ pub(crate) struct NotDelivered {
     pub(crate) why: String,
     /// After which time the receiver wants to be asked again.
     pub(crate) after: Option<SignedDuration>,
-    /// Whether it never will.
-    pub(crate) is_final: bool,
+    pub(crate) retry: Retry,
 }
 
 impl NotDelivered {
     fn never(why: String) -> Self {
         Self {
-            is_final: true,
+            retry: Retry::Never,
             ..Self::from(why)
         }
     }
@@ -42,7 +48,7 @@ impl From<String> for NotDelivered {
         Self {
             why,
             after: None,
-            is_final: false,
+            retry: Retry::ForADay,
         }
     }
 }
@@ -70,15 +76,18 @@ pub(crate) async fn send(
     config: &Config,
     message: &OutgoingMessage,
 ) -> Result<(), NotDelivered> {
-    let request = match &message.to {
+    // What stands in an answer of the forge is shown without the token; the URL of a webhook may hold a secret, which what
+    // answers there may repeat.
+    let (request, hidden) = match &message.to {
         Addressee::Status { commit, status } => {
             let (repo, (header, value)) = forge(config, &message.repo)?;
             let asked = repo.status_request(commit, status);
-            client
+            let request = client
                 .post(asked.url)
-                .header(header, value)
+                .header(header, &value)
                 .header(ACCEPT, "application/json")
-                .json(&asked.body)
+                .json(&asked.body);
+            (request, Some(value))
         }
         Addressee::Webhook { name, body } => {
             let mut webhooks = config.webhooks.iter();
@@ -89,23 +98,18 @@ pub(crate) async fn send(
                     "[webhooks.{name}] is not for this repository any more"
                 ))
             })?;
-            signed(client, webhook, &message.id.to_string(), body.to_string())?
+            let request = signed(client, webhook, &message.id.to_string(), body.to_string())?;
+            (request, None)
         }
     };
     let request = request.header(
         USER_AGENT,
         concat!("branchyard/", env!("CARGO_PKG_VERSION")),
     );
-    // The URL of a webhook may hold a secret.
     let sent = request
         .send()
         .await
         .map_err(|error| chain(&error.without_url()))?;
-    let hidden = match &message.to {
-        Addressee::Status { .. } => Some(forge(config, &message.repo)?.1.1),
-        // Its URL may hold a secret, and what answers there may say it.
-        Addressee::Webhook { .. } => None,
-    };
     judge(sent, hidden.as_deref()).await
 }
 
@@ -178,6 +182,12 @@ async fn judge(mut answer: Response, token: Option<&str>) -> Result<(), NotDeliv
     if status == StatusCode::BAD_REQUEST && said.contains("Cannot transition status via") {
         return Ok(());
     }
+    let lacks_commit = || LACKS_COMMIT.iter().any(|words| said.contains(words));
+    let retry = match token {
+        _ if status == StatusCode::GONE => Retry::Never,
+        Some(_) if lacks_commit() => Retry::Briefly,
+        _ => Retry::ForADay,
+    };
     let why = match token {
         Some(token) => {
             let bare = token.rsplit(' ').next().unwrap_or(token);
@@ -191,7 +201,7 @@ async fn judge(mut answer: Response, token: Option<&str>) -> Result<(), NotDeliv
     Err(NotDelivered {
         why,
         after: after.map(SignedDuration::from_secs),
-        is_final: status == StatusCode::GONE,
+        retry,
     })
 }
 

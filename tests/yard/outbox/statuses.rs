@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{DELIVERIES, Receiver, told};
+use super::{DELIVERIES, told};
+use crate::support::{Receiver, json_of};
 
 /// The last status that came, where there were any.
 fn last(forge: &Receiver) -> Value {
@@ -42,8 +43,7 @@ async fn each_kind_of_forge_is_told_in_its_own_way() {
         ),
     ] {
         let forge = Receiver::start().await;
-        let section = format!("kind = \"{kind}\"\napi = \"{}\"", forge.url);
-        let (mut yard, _remote) = told(&section, "").await;
+        let (mut yard, _remote) = told(kind, &forge).await;
         let ended = yard.pushed().await;
         assert_eq!(ended["state"], "succeeded", "{ended:#}");
         yard.all_delivered().await;
@@ -74,8 +74,7 @@ async fn each_kind_of_forge_is_told_in_its_own_way() {
 async fn a_forge_that_is_down_gets_the_latest_when_it_is_back() {
     let forge = Receiver::start().await;
     forge.answer(503);
-    let section = format!("kind = \"github\"\napi = \"{}\"", forge.url);
-    let (mut yard, _remote) = told(&section, "").await;
+    let (mut yard, _remote) = told("github", &forge).await;
     yard.pushed().await;
     let page = yard
         .until_json(DELIVERIES, |page| {
@@ -111,8 +110,7 @@ async fn a_daemon_that_is_killed_before_the_end_is_told_tells_the_forge_all_the_
         "outbox-sent",
     ] {
         let forge = Receiver::start().await;
-        let section = format!("kind = \"gitea\"\napi = \"{}\"", forge.url);
-        let (mut yard, _remote) = told(&section, "").await;
+        let (mut yard, _remote) = told("gitea", &forge).await;
         yard.stop().await;
         let mut killed = yard.start_binary(&[("BRANCHYARD_CRASH_AT", point)]).await;
         // Its answer may never come.
@@ -127,7 +125,7 @@ async fn a_daemon_that_is_killed_before_the_end_is_told_tells_the_forge_all_the_
             .request(reqwest::Method::POST, "/api/repos/demo/pipelines")
             .header("idempotency-key", "one")
             .json(&json!({ "event": "push" }));
-        let record = crate::support::json_of(asked.send().await.unwrap()).await;
+        let record = json_of(asked.send().await.unwrap()).await;
         let id = record["pipeline_id"].as_str().unwrap();
         let ended = yard
             .get_json(&format!("/api/pipelines/{id}?wait=100s"))
@@ -138,4 +136,46 @@ async fn a_daemon_that_is_killed_before_the_end_is_told_tells_the_forge_all_the_
         assert_eq!(last(&forge)["description"], "1 job", "{point}");
         yard.stop().await;
     }
+}
+
+#[tokio::test]
+async fn a_status_that_was_sent_as_the_daemon_died_is_sent_again_as_it_was() {
+    let forge = Receiver::start().await;
+    forge.answer(503);
+    let (mut yard, _remote) = told("github", &forge).await;
+    yard.pushed().await;
+    let page = yard
+        .until_json(DELIVERIES, |page| {
+            page["items"][0]["failures"] == 1 && page["items"][0]["says"] == "1 job"
+        })
+        .await;
+    let delivery = page["items"][0]["delivery_id"].as_str().unwrap();
+    yard.stop().await;
+    forge.answer(201);
+    let before = forge.received().len();
+    let crash = [("BRANCHYARD_CRASH_AT", "outbox-sent")];
+    let mut killed = yard.start_binary(&crash).await;
+    let again = format!("{DELIVERIES}/{delivery}/redeliver");
+    // It may have been due, and the daemon gone, by now.
+    let asked = yard.request(reqwest::Method::POST, &again).json(&json!({}));
+    let _ = asked.send().await;
+    assert!(!killed.ended().await.success());
+    assert_eq!(forge.received().len(), before + 1);
+    yard.start().await;
+    let all = yard.all_delivered().await;
+    assert_eq!(all.len(), 1);
+    assert_eq!(all[0]["delivery_id"], delivery);
+    let received = forge.received();
+    let [first, second] = &received[before..] else {
+        panic!("{received:#?}");
+    };
+    assert_eq!(first.json()["state"], "success");
+    for header in ["authorization", "content-type", "accept"] {
+        assert_eq!(first.header(header), second.header(header), "{header}");
+    }
+    assert_eq!(
+        (&first.method, &first.path, &first.body),
+        (&second.method, &second.path, &second.body)
+    );
+    yard.stop().await;
 }

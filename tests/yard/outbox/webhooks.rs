@@ -6,8 +6,8 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde_json::json;
 use sha2::Sha256;
 
-use super::{DELIVERIES, Received, Receiver, WORKFLOW, secret_file};
-use crate::support::{Options, Yard};
+use super::{DELIVERIES, WORKFLOW};
+use crate::support::{Options, Received, Receiver, Yard, secret_file};
 
 const KEY: &[u8] = b"a key of thirty-two bytes or so.";
 

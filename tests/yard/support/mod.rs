@@ -10,6 +10,7 @@ mod files;
 mod origin;
 mod processes;
 mod raw;
+mod receiver;
 pub mod remotes;
 mod small_disk;
 mod stream;
@@ -26,6 +27,7 @@ pub use processes::{
     end_processes_in, is_alive, kib, kill, pids_in, processes_in, processes_of, until,
 };
 pub use raw::{Answer, Raw};
+pub use receiver::{Received, Receiver, secret_file, yard_of_forge};
 pub use small_disk::{Resource, SmallYard};
 pub use stream::{Event, read_events};
 pub use table::Table;
