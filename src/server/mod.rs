@@ -197,6 +197,7 @@ impl Server {
             runs: runs.clone(),
             artifacts,
             outbox: outbox.clone(),
+            audit: audit.clone(),
             margin: margin.clone(),
             trash: trash.clone(),
             background: Background {
@@ -212,6 +213,7 @@ impl Server {
             repos: repos.clone(),
             pipelines: pipelines.clone(),
             runs: runs.clone(),
+            audit: audit.clone(),
             background: Background {
                 tasks: tasks.clone(),
                 loops: loops.clone(),

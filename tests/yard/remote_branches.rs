@@ -29,16 +29,7 @@ async fn listed(yard: &Yard, limit: usize) -> (Vec<String>, Vec<Value>) {
 #[tokio::test(flavor = "multi_thread")]
 async fn many_pages_are_one_question() {
     let mut yard = Yard::asleep(Options::default());
-    let commit = yard.origin.head();
-    let refs: String = (0..BRANCHES)
-        .map(|number| format!("{commit} refs/heads/b{number:04}\n"))
-        .collect();
-    let packed = yard.origin.bare.join("packed-refs");
-    std::fs::write(
-        packed,
-        format!("# pack-refs with: peeled fully-peeled sorted \n{refs}"),
-    )
-    .unwrap();
+    yard.origin.add_refs(BRANCHES, 0);
     let remote = HttpRemote::start(&yard.origin, Auth::Anyone).await;
     yard.configure(remote.options(""));
     yard.start().await;

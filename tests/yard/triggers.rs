@@ -3,7 +3,9 @@
 mod badges;
 mod hooks;
 mod kills;
+mod many_refs;
 mod pushes;
+mod recorded;
 mod schedules;
 
 use serde_json::Value;

@@ -19,6 +19,7 @@ use crate::reuse_places::ReusePlaces;
 use crate::{adopt, artifacts, source};
 use branchyard_artifacts::{ArtifactLimits, ArtifactStore, CacheLimits, CacheStore, SetOwner};
 use branchyard_config::Config;
+use branchyard_db::security_db::audit::Audit;
 use branchyard_outbox::Outbox;
 use branchyard_runs::Runs;
 use branchyard_runtime::background::Background;
@@ -39,6 +40,7 @@ pub struct PipelineParts {
     pub runs: Runs,
     pub artifacts: Arc<ArtifactStore>,
     pub outbox: Outbox,
+    pub audit: Audit,
     pub margin: DiskGuard,
     pub trash: Trash,
     pub background: Background,
@@ -57,6 +59,7 @@ pub fn open(parts: PipelineParts) -> io::Result<Pipelines> {
         runs,
         artifacts,
         outbox,
+        audit,
         margin,
         trash,
         background,
@@ -76,6 +79,7 @@ pub fn open(parts: PipelineParts) -> io::Result<Pipelines> {
         artifacts,
         caches: Arc::new(caches),
         outbox,
+        audit,
         live: DashMap::new(),
         known: RwLock::default(),
         groups: ConcurrencyGroups::default(),

@@ -16,6 +16,7 @@ use crate::live::LivePipeline;
 use crate::reuse_places::ReusePlaces;
 use branchyard_artifacts::{ArtifactStore, CacheStore};
 use branchyard_config::Config;
+use branchyard_db::security_db::audit::Audit;
 use branchyard_model::{BranchName, ErrorKind, PipelineId, PipelineRecord, Problem, RepoName};
 use branchyard_outbox::Outbox;
 use branchyard_runs::{Runs, View, stop_note};
@@ -39,6 +40,8 @@ pub(crate) struct PipelinesInner {
     pub(crate) artifacts: Arc<ArtifactStore>,
     pub(crate) caches: Arc<CacheStore>,
     pub(crate) outbox: Outbox,
+    /// Of what starts by itself; callers' requests are recorded where they come in.
+    pub(crate) audit: Audit,
     pub(crate) live: DashMap<PipelineId, Arc<LivePipeline>>,
     /// All of them, live or ended.
     pub(crate) known: RwLock<BTreeMap<PipelineId, PipelineEntry>>,

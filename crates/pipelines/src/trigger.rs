@@ -11,6 +11,7 @@ use crate::source::PipelineCommit;
 use crate::start::{PipelineSubject, Unplanned};
 use crate::workflow_files::{WorkflowText, check_workflow, workflow_texts};
 use branchyard_auth::Principal;
+use branchyard_db::security_db::audit::{AuditOutcome, Call, End, Via};
 use branchyard_model::{
     PipelineId, PipelineRecord, PipelineSource, PipelineState, Problem, sha256,
 };
@@ -149,7 +150,25 @@ async fn plan_file(
     step::check_steps(&pipelines.inner().runs, repo)?;
     planned.trigger = Some(one.digest.clone());
     pipelines.begin(planned, principal, None)?;
+    let end = End::new(AuditOutcome::Allowed);
+    record_start(pipelines, id, one, principal, end);
     Ok(true)
+}
+
+/// Records that something was started, as it is of callers.
+fn record_start(
+    pipelines: &Pipelines,
+    id: PipelineId,
+    one: &OneFile<'_>,
+    principal: &Principal,
+    end: End,
+) {
+    let mut call = Call::new(Via::Daemon, "pipeline.start");
+    call.principal = Some(principal.name().to_owned());
+    call.repo = Some(one.repo.name().clone());
+    call.branch = Some(one.trigger.at.branch.clone());
+    call.run = Some(id.to_string());
+    pipelines.inner().audit.record(call, end);
 }
 
 /// Records that a file could not be run. There is no caller who could be told otherwise.
@@ -161,12 +180,15 @@ fn reject(
     principal: &Principal,
 ) -> Result<PipelineId, Problem> {
     pipelines.inner().margin.check()?;
+    let code = why.code.clone();
     let record = rejected(id, one, why, principal);
     let noted = pipelines.inner().outbox.note(&record);
     noted.map_err(|error| pipelines.not_recorded(&error))?;
     let opened = pipelines.open_journal(&record, None);
     let (mut journal, _) = opened.map_err(|error| pipelines.not_recorded(&error))?;
     journal.close();
+    let end = End::new(AuditOutcome::Failed).code(code);
+    record_start(pipelines, id, one, principal, end);
     pipelines.note(&record);
     let event = Box::new(PipelineEvent::of(&record));
     one.repo.news().publish(YardChange::Pipeline(event));

@@ -30,13 +30,16 @@ pub struct Started {
     pub id: RunId,
     /// Unless it has ended.
     pub live: Option<Arc<Live>>,
+    /// Whether it was started now.
+    pub is_new: bool,
 }
 
 impl Started {
-    fn of(live: Arc<Live>) -> Self {
+    fn joined(live: Arc<Live>) -> Self {
         Self {
             id: live.id(),
             live: Some(live),
+            is_new: false,
         }
     }
 }
@@ -67,6 +70,7 @@ impl Runs {
                 Claimed::Run(id) if known.request == digest => Ok(Started {
                     id,
                     live: self.live(id),
+                    is_new: false,
                 }),
                 _ => Err(known.reused(key)),
             };
@@ -111,19 +115,19 @@ impl Runs {
         if request.joins_own()
             && let Some(live) = coalesce::join_own(self, &spec, &workspace).await
         {
-            return Ok(Started::of(live));
+            return Ok(Started::joined(live));
         }
         let mut judged = HashSet::new();
         loop {
             if coalesce
                 && let Some(live) = coalesce::join_equal(self, &spec, &repo, &mut judged).await
             {
-                return Ok(Started::of(live));
+                return Ok(Started::joined(live));
             }
             let _decided = self.inner().joining.lock();
             if coalesce {
                 if let Some(live) = coalesce::join_open(self, &spec, &judged) {
-                    return Ok(Started::of(live));
+                    return Ok(Started::joined(live));
                 }
                 if coalesce::find_equal(self, &spec, &judged).is_some() {
                     // It came, and looked at the remote, since we last looked.
@@ -152,7 +156,10 @@ impl Runs {
             if supersede {
                 coalesce::supersede(self, &live);
             }
-            return Ok(Started::of(live));
+            return Ok(Started {
+                is_new: true,
+                ..Started::joined(live)
+            });
         }
     }
 

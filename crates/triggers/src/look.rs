@@ -174,7 +174,7 @@ async fn start_runs(
     repo: &Repo,
     pushed: (&BranchName, &RefMove),
 ) -> Result<(), Problem> {
-    match push_rules::start(watch.runs(), repo, pushed).await {
+    match push_rules::start(watch, repo, pushed).await {
         Err(problem) if !problem.may_pass() => {
             tracing::warn!(repo = %repo.name(), branch = %pushed.0, %problem, "a push does not start its run");
             Ok(())

@@ -1,16 +1,18 @@
 //! Commands that a push starts in the workspace of its branch, as the operator says.
 
 use crate::reason::Reason;
+use crate::repo_watch::RepoWatch;
 use crate::seen::RefMove;
 use branchyard_auth::Principal;
 use branchyard_config::{BranchGlobs, MAKE, PushRule};
+use branchyard_db::security_db::audit::{AuditOutcome, Call, End, Via};
 use branchyard_model::{BranchName, OnDisconnect, Problem, sha256};
-use branchyard_runs::{Args, RunBody, Runs};
+use branchyard_runs::{Args, RunBody};
 use branchyard_workspace::repos::Repo;
 
 /// Starts what the rules of the repo have for a push to a branch. All are tried; the error is the first.
 pub(crate) async fn start(
-    runs: &Runs,
+    watch: &RepoWatch,
     repo: &Repo,
     pushed: (&BranchName, &RefMove),
 ) -> Result<(), Problem> {
@@ -20,7 +22,7 @@ pub(crate) async fn start(
     for (command, rule) in &repo.config().pipelines.on_push {
         let is_meant = |globs: &BranchGlobs| globs.matches(pushed.0);
         if rule.branches.as_ref().is_none_or(is_meant) {
-            let started = start_one(runs, repo, (command.as_str(), rule), pushed, &principal);
+            let started = start_one(watch, repo, (command.as_str(), rule), pushed, &principal);
             result = result.and(started.await);
         }
     }
@@ -28,7 +30,7 @@ pub(crate) async fn start(
 }
 
 async fn start_one(
-    runs: &Runs,
+    watch: &RepoWatch,
     repo: &Repo,
     (command, rule): (&str, &PushRule),
     (branch, moved): (&BranchName, &RefMove),
@@ -53,8 +55,19 @@ async fn start_one(
     let nth = moved.nth.to_string();
     let parts = [name, &moved.git_ref, before, after, &nth, command];
     let key = sha256(parts.join("\0").as_bytes());
+    let runs = watch.runs();
     let started = runs.start(repo.name(), branch, request, principal, Some(&key));
     let started = started.await?;
+    // One that is found again was recorded when it was started.
+    if started.is_new {
+        let mut call = Call::new(Via::Daemon, if command == MAKE { MAKE } else { "task" });
+        call.principal = Some(principal.name().to_owned());
+        call.repo = Some(repo.name().clone());
+        call.branch = Some(branch.clone());
+        call.run = Some(started.id.to_string());
+        let end = End::new(AuditOutcome::Allowed);
+        watch.audit().record(call, end);
+    }
     tracing::info!(repo = %repo.name(), %branch, run = %started.id, "a push started a run");
     Ok(())
 }

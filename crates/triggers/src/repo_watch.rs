@@ -14,6 +14,7 @@ use tokio::sync::Notify;
 use crate::pulls::{PullHint, PullHints};
 use crate::reason::Reason;
 use crate::seen::{SeenFile, SeenRefs};
+use branchyard_db::security_db::audit::Audit;
 use branchyard_model::{NamedRef, Problem, RepoName};
 use branchyard_pipelines::Pipelines;
 use branchyard_runs::Runs;
@@ -35,6 +36,7 @@ pub(crate) struct RepoWatch {
     repos: Arc<Repos>,
     pipelines: Pipelines,
     runs: Runs,
+    audit: Audit,
     file: SeenFile,
     pulls: PullHints,
     /// Why it is to look, if it is.
@@ -50,6 +52,7 @@ impl RepoWatch {
         name: RepoName,
         dir: &Path,
         (repos, pipelines, runs): (&Arc<Repos>, &Pipelines, &Runs),
+        audit: &Audit,
     ) -> Self {
         Self {
             file: SeenFile::of(dir, &name),
@@ -58,6 +61,7 @@ impl RepoWatch {
             repos: repos.clone(),
             pipelines: pipelines.clone(),
             runs: runs.clone(),
+            audit: audit.clone(),
             asked: Mutex::new(None),
             wake: Notify::new(),
             status: Mutex::default(),
@@ -93,6 +97,10 @@ impl RepoWatch {
 
     pub(crate) fn runs(&self) -> &Runs {
         &self.runs
+    }
+
+    pub(crate) fn audit(&self) -> &Audit {
+        &self.audit
     }
 
     pub(crate) fn pulls(&self) -> &PullHints {

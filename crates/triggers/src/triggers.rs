@@ -10,6 +10,7 @@ use crate::pulls::PullHint;
 use crate::reason::Reason;
 use crate::repo_watch::{RepoWatch, WatchStatus};
 use crate::watch::watch;
+use branchyard_db::security_db::audit::Audit;
 use branchyard_model::{NamedRef, Problem, RepoName};
 use branchyard_pipelines::Pipelines;
 use branchyard_runs::Runs;
@@ -26,6 +27,7 @@ pub struct TriggerParts<'a> {
     pub repos: Arc<Repos>,
     pub pipelines: Pipelines,
     pub runs: Runs,
+    pub audit: Audit,
     pub background: Background,
     /// What was under way is another yard's.
     pub is_copy: bool,
@@ -42,6 +44,7 @@ pub fn open(parts: TriggerParts<'_>) -> io::Result<Triggers> {
         repos,
         pipelines,
         runs,
+        audit,
         background,
         is_copy,
     } = parts;
@@ -55,7 +58,7 @@ pub fn open(parts: TriggerParts<'_>) -> io::Result<Triggers> {
     let watched = all.filter(|repo| repo.config().pipelines.auto);
     let watches = watched.map(|repo| {
         let name = repo.name().clone();
-        let watch = RepoWatch::new(name.clone(), &dir, (&repos, &pipelines, &runs));
+        let watch = RepoWatch::new(name.clone(), &dir, (&repos, &pipelines, &runs), &audit);
         (name, Arc::new(watch))
     });
     let triggers = Triggers(Arc::new(watches.collect()));

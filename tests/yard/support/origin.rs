@@ -94,6 +94,20 @@ impl Origin {
         commit
     }
 
+    /// Gives it so many more branches (`heads-0000` and so on) and tags (`tags-0000`), all at the newest commit.
+    pub fn add_refs(&self, branches: usize, tags: usize) {
+        let commit = self.head();
+        let refs = [("heads", branches), ("tags", tags)].map(|(kind, count)| {
+            let refs = (0..count).map(|nth| format!("{commit} refs/{kind}/{kind}-{nth:04}\n"));
+            refs.collect::<String>()
+        });
+        let text = format!(
+            "# pack-refs with: peeled fully-peeled sorted \n{}",
+            refs.concat()
+        );
+        std::fs::write(self.bare.join("packed-refs"), text).unwrap();
+    }
+
     /// Goes back to the commit that `rev` names, to commit from there.
     pub fn at(&self, rev: &str) {
         self.git(&["checkout", "-q", "--detach", rev]);

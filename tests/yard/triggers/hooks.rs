@@ -12,18 +12,23 @@ const SECRET: &str = "a secret of sixteen or more";
 /// A yard that hears of what is new by webhooks alone.
 async fn hooked(workflow: &str, pipelines: &str) -> Yard {
     let mut yard = Yard::asleep(Options::default());
+    yard.origin.workflow("ci.yml", workflow);
+    start_hooked(&mut yard, pipelines, Options::default()).await;
+    yard
+}
+
+/// Starts such a yard, and waits until it has looked at its remote.
+pub(super) async fn start_hooked(yard: &mut Yard, pipelines: &str, more: Options) {
     let file = yard.dir.path().join("hook-secret");
     std::fs::write(&file, format!("{SECRET}\n")).unwrap();
     std::fs::set_permissions(&file, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     let options = auto(&format!("poll = \"1h\"\n{pipelines}"));
     yard.configure(Options {
         repo: format!("webhook_secret_file = {file:?}\n{}", options.repo),
-        ..options
+        ..more
     });
-    yard.origin.workflow("ci.yml", workflow);
     yard.start().await;
     yard.looked().await;
-    yard
 }
 
 fn signature(body: &str) -> String {
@@ -239,7 +244,7 @@ async fn many_pushes_and_hooks_at_once_start_one_pipeline_for_each_head_that_was
 
 impl Yard {
     /// Has the remote asked once more, by a signed hook.
-    async fn asked_by_hook(&self) {
+    pub(super) async fn asked_by_hook(&self) {
         let before = self.get_json("/api/repos/demo").await["watch"]["looked_at"].clone();
         self.signed_hook("push", &json!({})).await;
         self.until_json("/api/repos/demo", |repo| {
