@@ -16,6 +16,7 @@ mod cat;
 mod check_config;
 mod client;
 mod completions;
+mod deliveries;
 mod diagnostics;
 mod doctor;
 mod endpoint;
@@ -37,6 +38,7 @@ mod pipeline;
 mod prepare;
 mod progress;
 mod reap;
+mod redeliver;
 mod render;
 mod repos;
 mod rerun;
@@ -198,6 +200,8 @@ enum ClientCommand {
     Diagnostics(diagnostics::Args),
     Tests(test_results::Args),
     Artifact(artifact::Args),
+    Deliveries(deliveries::Args),
+    Redeliver(redeliver::Args),
     Open(open::Args),
     Top(top::Args),
     Machine(machine::Args),
@@ -374,6 +378,8 @@ async fn ask(context: &Context, command: ClientCommand) -> Result<u8, Failure> {
         On::Diagnostics(args) => diagnostics::run(context, &args).await,
         On::Tests(args) => test_results::run(context, &args).await,
         On::Artifact(args) => artifact::run(context, args).await,
+        On::Deliveries(args) => deliveries::run(context, &args).await,
+        On::Redeliver(args) => redeliver::run(context, &args).await,
         On::Open(args) => open::run(context, &args).await,
         On::Top(_) => top::run(context).await,
         On::Machine(_) => machine::run(context).await,
@@ -546,6 +552,9 @@ mod tests {
             &["pipeline", "show", "../runs"],
             &["pipeline", "cancel"],
             &["pipeline", "log", RUN, "--step", "1"],
+            &["deliveries", "app", "--state", "lost"],
+            &["redeliver", "app"],
+            &["redeliver", "app", "../runs"],
             &["artifact", "get", RUN, "../x"],
             &["artifact", "get", RUN, ".."],
             &["artifact", "get", "a/b", "x"],

@@ -9,11 +9,13 @@ use super::exit::Failure;
 use super::render::{Cell, Tone};
 use super::values;
 use branchyard::app::RepoSummary;
+use branchyard::http::Listed;
 use branchyard_model::{BranchName, RepoName};
 
 /// List, register and forget repositories
 ///
-/// Without an action, lists them. Registering clones nothing; the first use does.
+/// Without an action, lists them. A warning on stderr says of which of them pushes are not heard of.
+/// Registering clones nothing; the first use does.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
@@ -56,7 +58,11 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
         None | Some(RepoAction::List) => {
             let answer = client.get("/api/repos").await?;
             let none = "no repositories; add one with `branchyard repos add NAME URL`";
-            context.list(&answer, none, TITLES, row)
+            let code = context.list(&answer, none, TITLES, row)?;
+            if !context.console.json {
+                warn_of_trouble(context, &answer)?;
+            }
+            Ok(code)
         }
         Some(RepoAction::Add {
             name,
@@ -86,6 +92,18 @@ fn row(repo: RepoSummary) -> Vec<Cell> {
         Cell::text(if repo.cloned { "yes" } else { "no" }),
         Cell::number(Some(repo.workspaces)),
     ]
+}
+
+/// Says of which repositories something new may not have started what it should.
+fn warn_of_trouble(context: &Context, answer: &Answer) -> Result<(), Failure> {
+    let page: Listed<RepoSummary> = answer.parse()?;
+    for repo in page.items {
+        if let Some(problem) = repo.watch.and_then(|watch| watch.problem) {
+            let warning = format!("{} starts nothing by itself yet: {problem}", repo.name);
+            context.console.warning(&warning);
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@ use super::client::branch_path;
 use super::exit::with_help;
 use branchyard_config::Toolset;
 use branchyard_model::{
-    BranchName, CommitId, GroupId, PipelineId, Problem, RepoName, RunId, SalvageId, Scope,
+    BranchName, CommitId, DeliveryId, GroupId, PipelineId, Problem, RepoName, RunId, SalvageId,
+    Scope,
 };
 
 /// What commands on a branch wait for where it has no workspace yet.
@@ -59,6 +60,12 @@ pub(crate) fn pipeline(text: &str) -> Result<PipelineId, String> {
     PipelineId::parse(text).map_err(|_| {
         "not the id of a pipeline; `branchyard pipeline list REPO` lists them and their ids"
             .to_owned()
+    })
+}
+
+pub(crate) fn delivery(text: &str) -> Result<DeliveryId, String> {
+    DeliveryId::parse(text).map_err(|_| {
+        "not the id of a message; `branchyard deliveries REPO` lists them and their ids".to_owned()
     })
 }
 

@@ -5,7 +5,6 @@ use std::time::Duration;
 use axum::body::to_bytes;
 use axum::extract::{Request, State};
 use axum::http::HeaderMap;
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::extract::{At, RepoAt};
@@ -19,12 +18,8 @@ use branchyard_model::{ErrorKind, Problem};
 
 /// Forges send less.
 const MAX_BODY: usize = 5 << 20;
-/// Bodies that are held at the same time, by whomever they are sent: they come before it is known whether they are genuine.
-static BODIES: Semaphore = Semaphore::const_new(64);
 /// How long one may take to come in.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// After how many seconds there is room for another.
-const TRY_AGAIN: u64 = 5;
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
@@ -50,7 +45,7 @@ async fn receive(
         .get::<Peer>()
         .copied()
         .unwrap_or_default();
-    let _place = BODIES.try_acquire().map_err(|_| too_many())?;
+    let _place = app.limiter().admit_hook(peer)?;
     let (parts, body) = request.into_parts();
     let body = timeout(PATIENCE, to_bytes(body, MAX_BODY)).await;
     let body = body
@@ -78,11 +73,6 @@ fn one<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
 fn late() -> Problem {
     let detail = format!("the body did not come within {} s", PATIENCE.as_secs());
     Problem::new(ErrorKind::BadRequest, "body_late", detail)
-}
-
-fn too_many() -> Problem {
-    let detail = "too many webhooks are coming in at the same time";
-    Problem::new(ErrorKind::Unavailable, "too_many_hooks", detail).retry_after(TRY_AGAIN)
 }
 
 fn too_large() -> Problem {

@@ -18,7 +18,7 @@ use branchyard_runs::argv::{self, Args};
 
 /// Those tools that change the yard only for some arguments. All others that are not read-only always do,
 /// and their names are those that the audit has, but for a dot: `token_create` is `token.create`.
-const DEEDS: [(&str, Deed); 10] = [
+const DEEDS: [(&str, Deed); 11] = [
     ("git", Deed::Git),
     ("execute_code", Deed::As("exec")),
     ("install_dependencies", Deed::As("exec")),
@@ -43,6 +43,10 @@ const DEEDS: [(&str, Deed); 10] = [
     (
         "pipeline_control",
         Deed::By(&[("cancel", "pipeline.cancel"), ("retry", "pipeline.retry")]),
+    ),
+    (
+        "deliveries",
+        Deed::By(&[("redeliver", "delivery.redeliver")]),
     ),
     ("reap", Deed::If("dry_run", false, "reap")),
     ("findings", Deed::If("mend", true, "findings.mend")),

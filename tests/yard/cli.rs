@@ -4,6 +4,7 @@ mod agent_platform;
 mod artifacts;
 mod audit;
 mod daemon;
+mod deliveries;
 mod files;
 mod forecast;
 mod groups;

@@ -3,6 +3,7 @@
 
 mod area;
 mod grant;
+mod hook_places;
 mod jwt;
 mod limits;
 mod peer;
@@ -19,6 +20,7 @@ use session::Session;
 
 pub use area::Area;
 pub use grant::Grant;
+pub use hook_places::HookPlace;
 pub use jwt::Jwts;
 pub use limits::{Limiter, Permit, Use};
 pub use peer::{Connection, Peer};

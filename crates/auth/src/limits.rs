@@ -18,6 +18,7 @@ use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use parking_lot::Mutex;
 
 use super::Peer;
+use super::hook_places::{HookPlace, HookPlaces};
 use branchyard_config::Limits;
 use branchyard_model::{ErrorKind, Problem};
 
@@ -34,6 +35,7 @@ pub struct Limiter {
     requests: Pace<String>,
     failures: Pace<Peer>,
     in_use: InUse,
+    hooks: HookPlaces,
 }
 
 /// What a request takes while it is being answered.
@@ -65,6 +67,7 @@ impl Limiter {
             requests: Pace::new(per_second.allow_burst(at_least_one(limits.max_request_burst))),
             failures: Pace::new(per_minute),
             in_use: Arc::default(),
+            hooks: HookPlaces::default(),
         }
     }
 
@@ -104,6 +107,11 @@ impl Limiter {
             of: key_of_use,
             in_use: self.in_use.clone(),
         })
+    }
+
+    /// Lets the body of a webhook in, for as long as the place is kept.
+    pub fn admit_hook(&self, peer: Peer) -> Result<HookPlace, Problem> {
+        self.hooks.take(peer)
     }
 
     /// Counts a request without a good credential; beyond the limit, what to tell it instead.

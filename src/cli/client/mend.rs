@@ -23,6 +23,7 @@ pub(super) fn by_command(code: &str) -> Option<&'static str> {
             "name the jobs that are to run again; `branchyard pipeline show PIPELINE` has them"
         }
         "artifact_not_found" => "`branchyard artifact list ID` lists them",
+        "delivery_not_found" => "`branchyard deliveries REPO` lists them",
         "salvage_not_found" => {
             "`branchyard salvage list` lists them; they are kept for `reaper.salvage_ttl`"
         }

@@ -8,6 +8,7 @@ mod audit;
 mod bisect;
 mod build;
 mod code;
+mod deliveries;
 mod excerpt;
 mod files;
 mod git;
@@ -51,6 +52,7 @@ pub(super) fn all() -> Vec<Tool> {
         workspace::tools(),
         salvage::tools(),
         ops::tools(),
+        vec![deliveries::tool()],
         vec![machine::tool()],
         admin::tools(),
         tokens::tools(),

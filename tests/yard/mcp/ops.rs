@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::support::{Agent, Options, Yard};
+use crate::support::{Agent, Options, Receiver, Yard, yard_of_forge};
 
 const ALL: [(&str, &str); 1] = [("branchyard-toolsets", "all")];
 
@@ -156,5 +156,39 @@ async fn an_agent_learns_how_busy_the_machine_is() {
     assert!(text.contains("1 running, 0 waiting"), "{text}");
     std::fs::write(yard.workspace("main").join("open"), "").unwrap();
     build.end().await;
+    yard.stop().await;
+}
+
+#[tokio::test]
+async fn messages_to_a_forge_are_listed_and_sent_once_more() {
+    let forge = Receiver::start().await;
+    forge.answer(410);
+    let (mut yard, _remote) = yard_of_forge("gitea", &forge, Options::default()).await;
+    let workflow = "on: push\njobs: {test: {runs-on: linux, steps: [{run: \"true\"}]}}\n";
+    yard.origin.workflow("ci.yml", workflow);
+    yard.start().await;
+    yard.pushed().await;
+    let failed = "/api/repos/demo/deliveries?state=failed";
+    yard.until_json(failed, |page| page["items"][0]["says"] == "1 job")
+        .await;
+    let agent = Agent::with(&yard, &ALL);
+    let list = json!({ "action": "list", "repo": "demo", "state": "failed" });
+    let listed = agent.tool("deliveries", list).await;
+    let latest = &listed["structuredContent"]["deliveries"][0];
+    assert_eq!(latest["says"], "1 job", "{listed}");
+    let text = listed["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("HTTP 410: so it is"), "{text}");
+    forge.answer(201);
+    let id = &latest["delivery_id"];
+    let again = json!({ "action": "redeliver", "repo": "demo", "delivery_id": id });
+    let again = agent.call("deliveries", again).await;
+    assert_eq!(&again["deliveries"][0]["delivery_id"], id, "{again}");
+    yard.until_json("/api/repos/demo/deliveries", |page| {
+        page["items"][0]["state"] == "delivered"
+    })
+    .await;
+    let neither = json!({ "action": "list", "repo": "demo", "delivery_id": id });
+    let refused = agent.refusal("deliveries", neither).await;
+    assert!(refused.contains("field: delivery_id"), "{refused}");
     yard.stop().await;
 }

@@ -165,6 +165,7 @@ async fn what_every_tool_gives_fits_its_schema() {
     check("reap", json!({})).await;
     check("reap", json!({ "dry_run": false })).await;
     std::fs::remove_dir_all(yard.workspace("main")).unwrap();
+    check("deliveries", json!({ "action": "list", "repo": "demo" })).await;
     check("machine", json!({})).await;
     check("findings", json!({})).await;
     check("findings", json!({ "mend": true })).await;

@@ -65,6 +65,8 @@ const ROWS: &[Row] = &[
     ("machine",     "ops",       "repo:read", Nothing,     r#"{}"#),
     ("reap",        "ops",       "ops",       WholeYard,   r#"{"dry_run":true}"#),
     ("reap",        "ops",       "ops",       AllBranches, r#"{"dry_run":true,"repo":"{repo}"}"#),
+    ("deliveries",  "ops",       "repo:read", AllBranches, r#"{"action":"list","repo":"{repo}"}"#),
+    ("deliveries",  "ops",       "ops",       AllBranches, r#"{"action":"redeliver","repo":"{repo}","delivery_id":"{delivery}"}"#),
     ("audit",       "admin",     "admin",     Nothing,     r#"{}"#),
     ("findings",    "ops",       "ops",       WholeYard,   r#"{}"#),
     ("repos",       "admin",     "admin",     AllBranches, r#"{"action":"remove","name":"{repo}"}"#),
