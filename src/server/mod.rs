@@ -32,7 +32,7 @@ use crate::app::{App, Parts, reconcile};
 use branchyard_auth::{Auth, Jwts, Limiter, Tickets, Tokens};
 use branchyard_config::Config;
 use branchyard_git::isolate_libgit2;
-use branchyard_outbox::{Outbox, OutboxParts};
+use branchyard_outbox::{self as outbox, OutboxParts};
 use branchyard_pipelines::{PipelineParts, open as open_pipelines, open_artifacts};
 use branchyard_runs::{OnDisk, Runs, SandboxReport};
 use branchyard_runtime::background::{Background, Loops};
@@ -180,7 +180,7 @@ impl Server {
         )
         .await
         .context("failed to open the runs on disk")?;
-        let outbox = Outbox::open(OutboxParts {
+        let outbox = outbox::open(OutboxParts {
             config: config.clone(),
             state: &state,
             background: Background {

@@ -18,8 +18,9 @@ use crate::source::{Files, Source};
 /// by command and tool, artifacts of runs by command, and tests of jobs by page, command and tool took it to 119,350;
 /// submodules in jobs of pipelines took it to 120,200, and those in workspaces, where they hold work, to 121,900; contents of
 /// LFS files, and verbs that know submodules, took it to 123,800; what starts by itself (`crates/triggers`), talking with
-/// forges in and out (`crates/forge`, `crates/outbox`), and tags and pull requests as sources took it to this.
-const MOST_CODE_LINES: usize = 127_800;
+/// forges in and out (`crates/forge`, `crates/outbox`), and tags and pull requests as sources took it to 127,800; runs of these,
+/// badges, and deliveries by command and tool took it to this.
+const MOST_CODE_LINES: usize = 128_050;
 
 /// A package that only tests depend on.
 const FOR_TESTS: &str = "crates/reference/";

@@ -6,10 +6,12 @@ mod backoff;
 mod delivery;
 mod message;
 mod news;
+mod open;
 mod outbox;
 mod send;
 mod sending;
 mod shelf;
 
 pub use delivery::{Delivery, DeliveryState};
-pub use outbox::{Outbox, OutboxParts};
+pub use open::{OutboxParts, open};
+pub use outbox::Outbox;

@@ -17,25 +17,12 @@ use crate::delivery::{Delivery, DeliveryState};
 use crate::message::{Addressee, OutgoingMessage};
 use crate::news;
 use crate::send::{self, NotDelivered};
-use crate::sending::send_all;
 use crate::shelf::Shelf;
 use branchyard_config::{Config, Statuses, crash_point};
 use branchyard_model::{DeliveryId, ErrorKind, PipelineRecord, Problem, RepoName};
-use branchyard_runtime::background::Background;
 
 /// Of so many subjects is remembered what was last said.
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(10_000).expect("not zero");
-
-/// What an outbox is made of.
-#[derive(Debug)]
-pub struct OutboxParts<'a> {
-    pub config: Arc<Config>,
-    /// Where the daemon keeps its files.
-    pub state: &'a Path,
-    pub background: Background,
-    /// What waits to be sent is another yard's.
-    pub is_copy: bool,
-}
 
 /// Cheap to clone.
 #[derive(Debug, Clone)]
@@ -53,32 +40,8 @@ struct OutboxInner {
 }
 
 impl Outbox {
-    /// Goes on with what an earlier daemon left.
-    pub fn open(parts: OutboxParts<'_>) -> io::Result<Self> {
-        let OutboxParts {
-            config,
-            state,
-            background,
-            is_copy,
-        } = parts;
-        let outbox = Self::load(config, state, is_copy)?;
-        let config = &outbox.0.config;
-        let is_told = !(config.webhooks.is_empty() && config.forges.is_empty());
-        let has_left = || outbox.0.shelf.lock().all().any(OutgoingMessage::is_waiting);
-        if is_told || has_left() {
-            let this = outbox.clone();
-            let loops = background.loops;
-            let sending = loops.keep("outbox", move || send_all(this.clone()));
-            let leaving = outbox.0.leaving.clone();
-            background
-                .tasks
-                .spawn(leaving.run_until_cancelled_owned(sending));
-        }
-        Ok(outbox)
-    }
-
     /// What is on disk, of which nothing is sent yet.
-    fn load(config: Arc<Config>, state: &Path, is_copy: bool) -> io::Result<Self> {
+    pub(crate) fn load(config: Arc<Config>, state: &Path, is_copy: bool) -> io::Result<Self> {
         for (name, webhook) in &config.webhooks {
             send::check(webhook)
                 .map_err(|why| io::Error::other(format!("[webhooks.{name}]: {why}")))?;
@@ -101,6 +64,17 @@ impl Outbox {
             config,
         };
         Ok(Self(Arc::new(inner)))
+    }
+
+    /// Whether there is someone to tell, or something left to be sent.
+    pub(crate) fn is_in_use(&self) -> bool {
+        let config = &self.0.config;
+        let is_told = !(config.webhooks.is_empty() && config.forges.is_empty());
+        is_told || self.0.shelf.lock().all().any(OutgoingMessage::is_waiting)
+    }
+
+    pub(crate) fn leaving(&self) -> CancellationToken {
+        self.0.leaving.clone()
     }
 
     /// Leaves what has not arrived to the next daemon.

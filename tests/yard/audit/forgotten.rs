@@ -100,7 +100,7 @@ async fn no_tool_is() {
         // Whatever makes a tool do something, as far as it takes that.
         let meant = json!({
             "repo": "nowhere", "branch": "nothing", "name": "nowhere", "run_id": id, "salvage_id": id,
-            "pipeline_id": id,
+            "pipeline_id": id, "delivery_id": id,
             "dry_run": false, "mend": true, "operation": "commit",
         });
         let taken = tool["inputSchema"]["properties"].as_object().unwrap();
@@ -111,6 +111,7 @@ async fn no_tool_is() {
             "salvage" => &["restore", "drop"],
             "repos" => &["register", "remove"],
             "pipeline_control" => &["cancel", "retry"],
+            "deliveries" => &["redeliver"],
             _ => &[""],
         };
         for action in actions {
