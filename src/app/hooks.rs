@@ -39,6 +39,12 @@ pub fn receive<'h>(
 }
 
 fn hear_of_pull(app: &App, repo: &RepoName, pull: PullNews) -> Result<(), Problem> {
+    let url = app.0.repos.get(repo)?.config().url.to_string();
+    if !pull.is_of(&url) {
+        let of = pull.repo.unwrap_or_default();
+        tracing::warn!(%repo, of, "a webhook tells of a pull request of another repository, and is passed over");
+        return Ok(());
+    }
     let named = NamedRef::of_full(&pull.git_ref)?;
     BranchName::parse(&pull.base)?;
     let hint = PullHint {

@@ -27,10 +27,7 @@ impl ForgeRepo {
     ///
     /// `None` for other URLs, paths that cannot be those of a repository there, and an `api` that is no plain URL.
     pub fn of(kind: ForgeKind, clone_url: &str, api: Option<&str>) -> Option<Self> {
-        let remote = match clone_url.contains("://") {
-            true => from_url(clone_url)?,
-            false => from_scp_like(clone_url)?,
-        };
+        let remote = remote_of(clone_url)?;
         let api = match api {
             Some(api) => api.to_owned(),
             None => default_api(kind, &remote.web_host?),
@@ -41,6 +38,19 @@ impl ForgeRepo {
             path: checked_path(kind, &remote.path)?,
         })
     }
+}
+
+fn remote_of(clone_url: &str) -> Option<Remote> {
+    match clone_url.contains("://") {
+        true => from_url(clone_url),
+        false => from_scp_like(clone_url),
+    }
+}
+
+/// The repository that is cloned from there, as `owner/name`; `None` if the URL is that of no forge.
+pub(crate) fn path_of(clone_url: &str) -> Option<String> {
+    // Of all forges, this one has groups in groups.
+    checked_path(ForgeKind::GitLab, &remote_of(clone_url)?.path)
 }
 
 fn from_url(text: &str) -> Option<Remote> {

@@ -19,7 +19,7 @@ fn signature(sent: &Received) -> String {
 }
 
 #[tokio::test]
-async fn whoever_is_to_be_told_is_told_of_each_state_and_can_tell_who_says_so() {
+async fn each_state_is_told_and_signed() {
     let receiver = Receiver::start().await;
     let mut yard = Yard::asleep(Options::default());
     let secret = format!("whsec_{}", BASE64_STANDARD.encode(KEY));

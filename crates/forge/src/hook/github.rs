@@ -10,6 +10,12 @@ use super::{HookNews, Payload, PullNews, Unreadable};
 #[derive(Deserialize)]
 struct PullEvent {
     pull_request: PullRequest,
+    repository: Option<Repository>,
+}
+
+#[derive(Deserialize)]
+struct Repository {
+    full_name: String,
 }
 
 #[derive(Deserialize)]
@@ -42,7 +48,10 @@ pub(super) fn news(event: &str, payload: &Payload<'_>) -> Result<HookNews, Unrea
 }
 
 fn pull(payload: &Payload<'_>) -> Result<PullNews, Unreadable> {
-    let PullEvent { pull_request } = payload.read()?;
+    let PullEvent {
+        pull_request,
+        repository,
+    } = payload.read()?;
     let base = Branch {
         field: "pull_request.base.ref",
         name: pull_request.base.branch,
@@ -57,6 +66,9 @@ fn pull(payload: &Payload<'_>) -> Result<PullNews, Unreadable> {
         &pull_request.title,
         base,
         head,
-        pull_request.state == "open",
+        (
+            pull_request.state == "open",
+            repository.map(|repository| repository.full_name),
+        ),
     )
 }

@@ -17,6 +17,12 @@ struct SystemEvent {
 #[derive(Deserialize)]
 struct MergeEvent {
     object_attributes: MergeRequest,
+    project: Option<Project>,
+}
+
+#[derive(Deserialize)]
+struct Project {
+    path_with_namespace: String,
 }
 
 #[derive(Deserialize)]
@@ -47,7 +53,10 @@ fn system_news(payload: &Payload<'_>) -> Result<HookNews, Unreadable> {
 }
 
 fn pull(payload: &Payload<'_>) -> Result<PullNews, Unreadable> {
-    let MergeEvent { object_attributes } = payload.read()?;
+    let MergeEvent {
+        object_attributes,
+        project,
+    } = payload.read()?;
     let base = Branch {
         field: "object_attributes.target_branch",
         name: object_attributes.target_branch,
@@ -64,6 +73,6 @@ fn pull(payload: &Payload<'_>) -> Result<PullNews, Unreadable> {
         &object_attributes.title,
         base,
         head,
-        is_open,
+        (is_open, project.map(|project| project.path_with_namespace)),
     )
 }

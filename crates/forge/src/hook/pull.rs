@@ -3,6 +3,7 @@
 use std::num::NonZeroU64;
 
 use super::Unreadable;
+use crate::repo::path_of;
 
 /// The longest branch name with which git can lock `refs/heads/NAME` in a file of its own.
 const LONGEST_BRANCH: usize = 244;
@@ -20,6 +21,8 @@ pub struct PullNews {
     /// Where the forge keeps its latest commit, in the repository of the base.
     pub git_ref: String,
     pub is_open: bool,
+    /// The repository of the base, as `owner/name`, where the payload says so.
+    pub repo: Option<String>,
 }
 
 /// A branch, and the field that it stands in.
@@ -46,7 +49,7 @@ impl PullNews {
         title: &str,
         base: Branch,
         head: Branch,
-        is_open: bool,
+        (is_open, repo): (bool, Option<String>),
     ) -> Result<Self, Unreadable> {
         let title = title.chars().filter(|c| !c.is_control());
         Ok(Self {
@@ -56,6 +59,16 @@ impl PullNews {
             head: head.checked()?,
             git_ref: format!("{refs}/{number}/head"),
             is_open,
+            repo,
         })
+    }
+
+    /// Whether it is of the repository that is cloned from there. One secret may be that of many repositories. A URL that is
+    /// not a forge's tells nothing.
+    pub fn is_of(&self, clone_url: &str) -> bool {
+        match (&self.repo, path_of(clone_url)) {
+            (Some(repo), Some(path)) => repo.eq_ignore_ascii_case(&path),
+            _ => true,
+        }
     }
 }

@@ -17,6 +17,7 @@ fn pull_12(title: &str) -> PullNews {
         head: "feature/dates".to_owned(),
         git_ref: "refs/pull/12/head".to_owned(),
         is_open: true,
+        repo: Some("orchard/yard".to_owned()),
     }
 }
 
@@ -61,6 +62,7 @@ fn gitlab() {
     assert_eq!(of("Issue Hook", "issue_hook"), HookNews::Nothing);
     let pull = HookNews::Pull(PullNews {
         git_ref: "refs/merge-requests/12/head".to_owned(),
+        repo: Some("orchard/tools/yard".to_owned()),
         ..pull_12("Draft: read dates")
     });
     assert_eq!(of("Merge Request Hook", "merge_request_hook"), pull);
@@ -132,4 +134,19 @@ fn merge_requests_are_open_until_they_are_merged_or_closed() {
             news => panic!("{news:?}"),
         }
     }
+}
+
+#[test]
+fn a_pull_request_is_of_the_repository_that_it_names() {
+    let pull = pull_12("A change");
+    let here = [
+        "https://github.com/Orchard/yard.git",
+        "git@github.com:orchard/yard",
+        "/srv/repos/any.git",
+        "file:///any",
+    ];
+    for url in here {
+        assert!(pull.is_of(url), "{url}");
+    }
+    assert!(!pull.is_of("https://github.com/team/other.git"));
 }
