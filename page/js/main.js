@@ -19,6 +19,7 @@ const VIEWS = {
   run: { scope: "repo:read", load: () => import("./views/run.js") },
   pipelines: { scope: "repo:read", load: () => import("./views/pipelines.js") },
   pipeline: { scope: "repo:read", load: () => import("./views/pipeline.js") },
+  tests: { scope: "repo:read", load: () => import("./views/test-history.js") },
   history: { scope: "repo:read", load: () => import("./views/history.js") },
   fanout: { scope: "repo:read", load: () => import("./views/fanout.js") },
   machine: { scope: "repo:read", load: () => import("./views/machine.js") },

@@ -21,6 +21,7 @@ pub mod repos;
 pub mod runs;
 pub mod salvage;
 pub mod session;
+pub mod test_history;
 pub mod tokens;
 pub mod verbs;
 mod workspace_lock;

@@ -55,6 +55,7 @@ mod subject;
 mod task;
 mod terminal;
 mod test;
+mod test_history;
 mod test_results;
 mod token;
 mod top;
@@ -199,6 +200,7 @@ enum ClientCommand {
     Log(log::Args),
     Diagnostics(diagnostics::Args),
     Tests(test_results::Args),
+    TestHistory(test_history::Args),
     Artifact(artifact::Args),
     Deliveries(deliveries::Args),
     Redeliver(redeliver::Args),
@@ -377,6 +379,7 @@ async fn ask(context: &Context, command: ClientCommand) -> Result<u8, Failure> {
         On::Log(args) => log::run(context, &args).await,
         On::Diagnostics(args) => diagnostics::run(context, &args).await,
         On::Tests(args) => test_results::run(context, &args).await,
+        On::TestHistory(args) => test_history::run(context, &args).await,
         On::Artifact(args) => artifact::run(context, args).await,
         On::Deliveries(args) => deliveries::run(context, &args).await,
         On::Redeliver(args) => redeliver::run(context, &args).await,

@@ -38,6 +38,7 @@ mod session;
 mod sinks;
 mod streams;
 mod tag;
+mod test_history;
 mod test_page;
 mod tokens;
 mod upkeep;

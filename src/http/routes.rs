@@ -6,7 +6,7 @@ use super::route::{Access, Route, Section};
 use super::{
     agents, artifacts, audit, badge, bisect, branches, deliveries, events, files, groups, health,
     held_worktrees, hooks, log, oauth, openapi, page, pipelines, raw, repos, runs, salvage,
-    session, streams, tokens, upkeep, verbs,
+    session, streams, test_history, tokens, upkeep, verbs,
 };
 use crate::app::App;
 
@@ -61,6 +61,7 @@ pub(super) fn all(mcp: MethodRouter<App>) -> Vec<Section> {
             "What a workflow file makes of a commit: jobs in scratch worktrees.",
             [
                 pipelines::routes(),
+                test_history::routes(),
                 bisect::routes(),
                 artifacts::routes(),
                 held_worktrees::routes(),

@@ -19,8 +19,9 @@ use crate::source::{Files, Source};
 /// submodules in jobs of pipelines took it to 120,200, and those in workspaces, where they hold work, to 121,900; contents of
 /// LFS files, and verbs that know submodules, took it to 123,800; what starts by itself (`crates/triggers`), talking with
 /// forges in and out (`crates/forge`, `crates/outbox`), and tags and pull requests as sources took it to 127,800; runs of these,
-/// badges, and deliveries by command and tool took it to this.
-const MOST_CODE_LINES: usize = 128_050;
+/// badges, and deliveries by command and tool took it to 128,050; tests over time (an index of results, their list by route,
+/// command, tool and page) took it to this.
+const MOST_CODE_LINES: usize = 129_150;
 
 /// A package that only tests depend on.
 const FOR_TESTS: &str = "crates/reference/";

@@ -24,6 +24,7 @@ before(async () => {
     "tested run": [`#/run/${tested.run_id}`, ".tests tbody tr"],
     "failed run": [`#/run/${failed.run_id}?line=2`, ".run-side .found"],
     "hostile run": [`#/run/${hostile.run_id}`, ".row.stderr"],
+    tests: ["#/tests/demo", "tbody tr"],
     history: ["#/history", "tbody tr"],
     "fan-out": ["#/fanout", ".fan-form .chip"],
     machine: ["#/machine", ".spark"],

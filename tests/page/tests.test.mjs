@@ -150,3 +150,28 @@ test("tests that cannot be had are said to be so, and asked for again", async ()
     assert.equal(await page.getByRole("button", { name: "Show more" }).count(), 1);
   }, { hash: at(base), allow: [/status of 500.*\/tests/] });
 });
+
+test("over time, tests that fail come first, and lead to where they failed", async () => {
+  await visit(async (page) => {
+    const first = page.locator("tbody tr").first();
+    await first.waitFor();
+    assert.match(await first.textContent(), /failed.*new/);
+    assert.equal(await page.title(), "Tests · Branchyard", "names are text");
+    assert.equal(await page.locator("tbody tr").count(), 50);
+    await page.getByRole("button", { name: "Show more" }).click();
+    await until(async () => (await page.locator("tbody tr").count()) > 50, "the second page");
+    await page.selectOption("select[name=flaky]", "true");
+    await until(async () => (await page.locator("tbody tr").count()) < 50, "only those that are flaky");
+    await reads(page, "tbody", /comes and goes/);
+    await page.selectOption("select[name=flaky]", "");
+    await page.fill("input[name=q]", "FAILS HERE");
+    await until(async () => (await page.locator("tbody tr").count()) === 1, "the one of that name");
+    assert.match(page.url(), /q=FAILS/);
+    await page.fill("input[name=q]", "no test is called so");
+    await reads(page, "main", /No tests/);
+    await page.fill("input[name=q]", "fails here");
+    await page.click("tbody td a");
+    await page.waitForSelector(".tests tbody tr");
+    assert.ok(page.url().includes(more.run_id));
+  }, { hash: "#/tests/demo" });
+});

@@ -18,6 +18,7 @@ mod reap;
 mod restart;
 mod runs;
 mod terminal;
+mod test_history;
 mod token;
 mod top;
 mod yard;

@@ -30,6 +30,7 @@ mod slots;
 mod snapshots;
 mod steps;
 mod submodules;
+mod test_history;
 mod weird_files;
 mod worktree_attacks;
 

@@ -27,6 +27,7 @@ mod schema;
 mod scope;
 mod slug;
 mod test;
+mod test_history;
 mod warning;
 
 pub use about::{About, Warm};
@@ -60,4 +61,5 @@ pub use sandbox::SandboxProfile;
 pub use scope::{Scope, Scopes};
 pub use slug::slug;
 pub use test::{TestCase, TestCounts, TestReport, TestSpec, TestState, TestVerdict};
+pub use test_history::{TestHistory, TestedAt, TestedBy};
 pub use warning::Warning;

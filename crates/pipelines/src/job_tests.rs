@@ -17,11 +17,12 @@ use crate::live::LivePipeline;
 use crate::pipelines::{Pipelines, job_not_found};
 use crate::regular::open_regular;
 use crate::source::with_store;
+use crate::test_index;
 use branchyard_config::FileGlobs;
 use branchyard_git::{CommitTree, object_id};
 use branchyard_model::{
-    BranchName, CommitId, ErrorKind, JobState, PipelineId, PipelineRecord, Problem, TestReport,
-    TestState, Warning,
+    BranchName, CommitId, ErrorKind, JobState, PipelineId, PipelineRecord, Problem, TestCounts,
+    TestReport, TestState, Warning,
 };
 use branchyard_process::Redactor;
 use branchyard_runs::{Earlier, Reading, step};
@@ -45,9 +46,8 @@ impl JobRunner<'_> {
             return;
         }
         match self.read_tests(repo, attempt, lease).await {
-            Ok((report, warnings)) => {
+            Ok((counts, warnings)) => {
                 attempt.warnings.extend(warnings);
-                let counts = report.counts;
                 if end.state == JobState::Succeeded && counts.failed > 0 {
                     let message = format!("the job succeeded, and of its tests {counts}");
                     attempt.warnings.push(Warning::new("tests_failed", message));
@@ -72,7 +72,7 @@ impl JobRunner<'_> {
         repo: &Arc<Repo>,
         attempt: &Attempt,
         lease: &ScratchLease,
-    ) -> Result<(TestReport, Vec<Warning>), String> {
+    ) -> Result<(TestCounts, Vec<Warning>), String> {
         let globs = FileGlobs::parse(self.job().extras.reports.iter().map(String::as_str))?;
         let (record, env) = (self.live().record(), attempt.env.clone());
         let tracked = tracked(repo, &self.commit().0, globs.clone()).await?;
@@ -83,7 +83,8 @@ impl JobRunner<'_> {
         let hidden = (&env, secrets.values());
         let redactor = step::step_redactor(runs, repo, hidden, &self.dirs().masks());
         let redactor = redactor.map_err(|error| error.to_string())?;
-        let since = attempt.started_at.unwrap_or(Timestamp::MIN);
+        let began = attempt.started_at;
+        let since = began.unwrap_or(Timestamp::MIN);
         let root = lease.path().to_owned();
         let base = base(self.live(), repo, &record);
         let (pipelines, job, number) = (
@@ -102,7 +103,9 @@ impl JobRunner<'_> {
             let id = record.pipeline_id;
             let kept = margin.spend(|| disk.save_tests(id, (&job, number), &report));
             kept.map_err(|error| error.to_string())?;
-            Ok((report, warnings))
+            let counts = report.counts;
+            test_index::note(&pipelines, &record, (&job, number), began, report);
+            Ok((counts, warnings))
         });
         read.await.map_err(|error| error.to_string())?
     }
@@ -117,7 +120,11 @@ impl JobRunner<'_> {
         let copied = disk
             .tests(from, (job, attempt))
             .and_then(|known| match known {
-                Some(report) => margin.spend(|| disk.save_tests(self.live().id(), own, &report)),
+                Some(report) => {
+                    margin.spend(|| disk.save_tests(self.live().id(), own, &report))?;
+                    test_index::note(self.pipelines(), &self.live().record(), own, None, report);
+                    Ok(())
+                }
                 None => Ok(()),
             });
         if let Err(error) = copied {

@@ -40,6 +40,7 @@ mod source;
 mod start;
 mod step;
 mod step_env;
+mod test_index;
 mod trigger;
 mod uses;
 mod versions;

@@ -1,7 +1,9 @@
 //! Finding pipelines again: what is known of each of them without a look at the disk, so that a list reads only the records
 //! that it shows.
 
-use branchyard_model::{BranchName, CommitId, PipelineId, PipelineRecord, PipelineState, RepoName};
+use branchyard_model::{
+    BranchName, CommitId, JobRecord, PipelineId, PipelineRecord, PipelineState, RepoName,
+};
 
 #[derive(Debug, Clone)]
 pub(crate) struct PipelineEntry {
@@ -12,6 +14,8 @@ pub(crate) struct PipelineEntry {
     pub(crate) trigger: Option<String>,
     /// As it was last noted: of one that is live, that may be another by now.
     pub(crate) state: PipelineState,
+    /// Its jobs whose attempts may have tests, and the latest of these.
+    pub(crate) tested: Vec<(String, u32)>,
 }
 
 /// Which pipelines of a repo are wanted.
@@ -35,8 +39,17 @@ impl PipelineEntry {
             file: record.file.clone(),
             trigger: record.trigger.clone(),
             state: record.state,
+            tested: jobs_with_tests(record),
         }
     }
+}
+
+/// The jobs whose attempts may have tests, each with the number of its latest attempt.
+fn jobs_with_tests(record: &PipelineRecord) -> Vec<(String, u32)> {
+    // Those of an earlier attempt stay where the latest has none.
+    let may_have = |job: &&JobRecord| job.tests.is_some() || job.attempt > 1;
+    let jobs = record.jobs.iter().filter(may_have);
+    jobs.map(|job| (job.job.clone(), job.attempt)).collect()
 }
 
 impl PipelineFilter {

@@ -16,7 +16,7 @@ use crate::disk::PipelineDisk;
 use crate::held_worktrees::HeldWorktrees;
 use crate::pipelines::{Pipelines, PipelinesInner};
 use crate::reuse_places::ReusePlaces;
-use crate::{adopt, artifacts, source};
+use crate::{adopt, artifacts, source, test_index};
 use branchyard_artifacts::{ArtifactLimits, ArtifactStore, CacheLimits, CacheStore, SetOwner};
 use branchyard_config::Config;
 use branchyard_db::security_db::audit::Audit;
@@ -107,6 +107,7 @@ async fn forget_the_old(pipelines: Pipelines, clock: SteadyClock) {
             forget_pipelines(&this, now);
             artifacts::sweep(&this, now);
             source::forget_snapshots(&this, now);
+            test_index::index_missing(&this);
         });
         if let Err(error) = looked.await {
             tracing::error!(%error, "failed to let go of old pipelines");
@@ -132,6 +133,7 @@ fn forget_pipelines(pipelines: &Pipelines, now: Timestamp) {
                 inner.known.write().remove(&id);
                 inner.held.forget(id);
                 inner.reusable.forget(id);
+                test_index::forget(pipelines, id);
                 if let Err(error) = inner.artifacts.remove_owner(&SetOwner::Pipeline(id)) {
                     tracing::warn!(pipeline = %id, %error, "the artifacts of a pipeline stay");
                 }

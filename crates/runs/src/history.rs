@@ -16,7 +16,7 @@ use super::checks::Checks;
 use super::idempotency;
 use super::reuse::ReuseKey;
 use super::written::Written;
-use branchyard_db::run_index::{self, Condition, Retention, RunIndex, TestedRun};
+use branchyard_db::run_index::{self, Condition, Retention, RunIndex, TestIndex, TestedRun};
 use branchyard_journal::diagnostics::{Collector, Diagnostics, Directories};
 use branchyard_journal::{self as journal, Output};
 use branchyard_model::{
@@ -43,6 +43,7 @@ pub(super) struct History {
     tmp: PathBuf,
     trash: Trash,
     store: RunIndex,
+    test_index: TestIndex,
     ended: Mutex<LruCache<RunId, RunRecord>>,
 }
 
@@ -94,6 +95,7 @@ impl History {
             dir,
             tmp: state.join("tmp"),
             trash,
+            test_index: store.tests(),
             store,
             ended: Mutex::new(LruCache::new(REMEMBERED)),
         };
@@ -273,6 +275,7 @@ impl History {
         // The index first: what is on disk alone is found again, what is in it alone is a lie.
         self.store.remove(&beyond);
         for run in &beyond {
+            self.test_index.remove_run(*run);
             self.ended.lock().pop(run);
             self.discard(*run);
         }
@@ -328,6 +331,10 @@ impl History {
 
     pub(super) fn home(&self, run: RunId) -> PathBuf {
         self.dir.join(run.to_string())
+    }
+
+    pub(super) fn test_index(&self) -> &TestIndex {
+        &self.test_index
     }
 
     pub(super) fn store(&self) -> &RunIndex {

@@ -55,6 +55,6 @@ pub use open::{OnDisk, Runs};
 pub use request::{RunBody, RunRequest, Sync, TEST_TASK};
 pub use sandbox::SandboxReport;
 pub use start::Started;
-pub use test_report::{Earlier, Reading};
+pub use test_report::{Earlier, Reading, test_index};
 pub use view::View;
 pub use viewers::{ViewerGuard, Viewers};

@@ -21,6 +21,7 @@ use super::reuse::ReuseKey;
 use super::sandbox::{SandboxReport, Sandboxes};
 use super::setup::SetupsUnderWay;
 use super::slots::Slots;
+use super::test_report::index_missing;
 use super::usage::Usage;
 use crate::{adopt, artifacts, groups, meter};
 use branchyard_artifacts::ArtifactStore;
@@ -109,6 +110,14 @@ impl RunsInner {
         }
         let repo = self.repos.get(&spec.repo).ok()?;
         Some(self.workspaces.get(&repo, &spec.branch))
+    }
+
+    /// Brings the index of test results to what is on disk, where there is room for it. Blocks.
+    fn index_tests(&self) {
+        let is_over = || self.leaving.is_cancelled() || self.margin.shortage().is_some();
+        if let Err(error) = index_missing(&self.history, is_over) {
+            tracing::error!(%error, "the tests of old runs are not indexed");
+        }
     }
 
     /// Tells those who watch the yard that a run is in another state.
@@ -234,7 +243,12 @@ impl Runs {
         let shared = self.0.clone();
         let indexing = move || {
             let is_over = || shared.leaving.is_cancelled();
-            shared.history.index_the_rest(later, is_over)
+            let is_new = !later.is_empty();
+            let unended = shared.history.index_the_rest(later, is_over);
+            if is_new {
+                shared.index_tests();
+            }
+            unended
         };
         match self.0.tasks.spawn_blocking(indexing).await {
             Ok(unended) => adopt::adopt(&self, unended).await,
@@ -272,7 +286,9 @@ impl Runs {
             let expired = tokio::task::spawn_blocking(move || {
                 let now = clock.now();
                 shared.groups.expire(beyond.age, now);
-                shared.history.expire(&beyond, now)
+                let expired = shared.history.expire(&beyond, now);
+                shared.index_tests();
+                expired
             })
             .await;
             match expired {

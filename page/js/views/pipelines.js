@@ -6,7 +6,7 @@ import { events } from "../core/events.js";
 import { counted, duration, when } from "../core/format.js";
 import { shortcut } from "../core/keys.js";
 import { hasEnded, hasFailed, pipelineName, pipelineTime, watchPipelines } from "../core/pipelines.js";
-import { here, link, noteQuery } from "../core/router.js";
+import { go, here, link, noteQuery } from "../core/router.js";
 import { can } from "../core/session.js";
 import { button, chip, commit, empty, heading, select, show, stateBadge, table } from "../ui/parts.js";
 import { startBisect } from "./bisect-start.js";
@@ -83,7 +83,7 @@ export async function mount(root, { query }, signal) {
   };
 
   setForm(query);
-  fill(root, heading("Pipelines", can("build:run") && [
+  fill(root, heading("Pipelines", button("Tests", () => go(link("tests", valueOf("repo")))), can("build:run") && [
     button("Find a bad commit", bisect, { title: "Bisect: run a command at commits between a good and a bad one" }),
     button("Start a pipeline", start, { iconName: "plus" })]), form, fresh, list, pager);
   // What is shown is kept true; what is new is announced, so that nothing moves under the pointer.

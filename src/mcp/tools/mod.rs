@@ -24,6 +24,7 @@ mod pipelines;
 mod read_file;
 mod runs;
 mod salvage;
+mod test_history;
 mod tokens;
 mod verbs;
 mod workspace;

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::test_history::{self, ListedTest, ListedTests};
 use crate::app::pipelines;
 use crate::mcp::call::Call;
 use crate::mcp::pipeline_outcome;
@@ -24,8 +25,8 @@ pub(super) fn tool() -> Tool {
     let entry = ToolEntry {
         name: "pipelines",
         title: "List or show pipelines",
-        description: "Lists the pipelines of a repo, newest first; shows one, with its jobs, their steps and what failed; or with \
-                      `check` says what pipeline_run would do. `run_log` reads the log of a step by its run_id.",
+        description: "Lists a repo's pipelines, newest first, or its `tests` over time; shows one: jobs, steps, what failed; \
+                      or with `check` says what pipeline_run would do. `run_log` reads a step's log by its run_id.",
         set: Toolset::Pipelines,
         right: Scope::RepoRead,
         effect: Effect::READS,
@@ -36,23 +37,25 @@ pub(super) fn tool() -> Tool {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct PipelinesArgs {
-    /// The repo whose pipelines are listed.
+    /// A repository, by its name.
     repo: Option<RepoName>,
     /// Show this one, in place of a list.
     pipeline_id: Option<PipelineId>,
-    /// Only pipelines of this branch.
+    /// Such as main or feature/login.
     branch: Option<BranchName>,
     /// Only at this commit.
     commit: Option<CommitId>,
     /// Only in this state.
     state: Option<PipelineState>,
-    /// Only of this workflow file: its path, or its name alone.
+    /// Only of this workflow file: path or name.
     file: Option<String>,
     /// An answer's next_cursor.
     cursor: Option<String>,
-    /// Say which jobs a pipeline of `branch` (and `commit`, `file`) would run or reuse, and what is wrong with the file.
+    /// Say which jobs of `branch` would run or be reused, and what is wrong with the file.
     #[serde(default)]
     check: bool,
+    /// Its tests, in place of pipelines.
+    tests: Option<ListedTests>,
 }
 
 /// What the schema tells of the answers: a list, a pipeline as `pipeline_run` answers it, or what one would do.
@@ -61,6 +64,8 @@ struct PipelinesArgs {
 struct ListedOrShown<'a> {
     /// Of a list.
     pipelines: Option<Vec<ListedPipeline<'a>>>,
+    /// Of `tests`: those that fail first.
+    tests: Option<Vec<ListedTest<'a>>>,
     /// Of one that is shown.
     pipeline_id: Option<PipelineId>,
     state: Option<String>,
@@ -103,7 +108,13 @@ async fn list_or_show(call: Call, asked: PipelinesArgs) -> Result<Reply, Problem
             let record = pipelines::get(call.app(), id)?;
             pipeline_outcome::of(&call, &record, (true, asked.cursor.as_deref())).await
         }
-        None => list(&call, asked).await,
+        None => match asked.tests {
+            Some(wanted) => {
+                let of = (repo(&call, &asked)?, asked.branch);
+                test_history::list(&call, of, wanted, asked.cursor.as_deref()).await
+            }
+            None => list(&call, asked).await,
+        },
     }
 }
 

@@ -250,6 +250,22 @@ async fn what_a_failed_job_left_is_told_and_looked_into() {
         (&json!("sums"), &json!("2 is not 3"))
     );
     assert!(ran["jobs"][0]["held_until"].is_string(), "{ran}");
+    // The same test over time, which another cursor than a number does not go on with.
+    let failed = json!({"repo": "demo", "tests": "failed"});
+    let over_time = agent.call("pipelines", failed.clone()).await;
+    let test = &over_time["tests"][0];
+    assert_eq!(
+        (&test["name"], &test["failed"], &test["pipeline_id"]),
+        (&json!("sums"), &json!(1), &ran["pipeline_id"]),
+        "{over_time}"
+    );
+    assert_eq!(test["failing_since"], yard.origin.head());
+    let flaky = json!({"repo": "demo", "tests": "flaky"});
+    assert_eq!(agent.call("pipelines", flaky).await["tests"], json!([]));
+    let mut wrong = failed;
+    wrong["cursor"] = json!("x");
+    let refused = agent.tool("pipelines", wrong).await;
+    assert_eq!(refused["isError"], true, "{refused}");
     let text = result["content"][0]["text"].as_str().unwrap();
     for words in ["sums", "2 is not 3", "held_worktree"] {
         assert!(text.contains(words), "no {words:?} in {text}");

@@ -138,6 +138,7 @@ async fn what_every_tool_gives_fits_its_schema() {
     };
     check("pipeline_wait", of(json!({}))).await;
     check("pipelines", json!({ "repo": "demo" })).await;
+    check("pipelines", json!({ "repo": "demo", "tests": "all" })).await;
     check("pipelines", of(json!({}))).await;
     check("pipeline_control", of(json!({ "action": "retry" }))).await;
     check("pipeline_control", of(json!({ "action": "cancel" }))).await;

@@ -75,6 +75,7 @@ const ROWS: &[Row] = &[
     ("POST",   "/api/groups/{group}/cancel",                     "build:run", Branch,      ""),
     ("POST",   "/api/repos/{repo}/bisect",                       "build:run", Branch,      r#"{"branch":"{branch}","good":"none","task":"none"}"#),
     ("GET",    "/api/repos/{repo}/pipelines",                    "repo:read", Repo,        ""),
+    ("GET",    "/api/repos/{repo}/tests",                        "repo:read", Repo,        ""),
     ("POST",   "/api/repos/{repo}/pipelines",                    "build:run", Branch,      r#"{"branch":"{branch}","file":"none.yml"}"#),
     ("POST",   "/api/repos/{repo}/pipelines/check",              "repo:read", Branch,      r#"{"branch":"{branch}","file":"none.yml"}"#),
     ("GET",    "/api/repos/{repo}/artifacts/{name}?branch={branch}", "repo:read", Branch,  ""),

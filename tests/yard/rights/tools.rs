@@ -43,6 +43,7 @@ const ROWS: &[Row] = &[
     ("test",        "build",     "build:run", Branch,      r#"{"repo":"{repo}","branch":"{branch}","task":"none"}"#),
     ("pipelines",   "pipelines", "repo:read", Repo,        r#"{"repo":"{repo}"}"#),
     ("pipelines",   "pipelines", "repo:read", Branch,      r#"{"pipeline_id":"{pipeline}"}"#),
+    ("pipelines",   "pipelines", "repo:read", Branch,      r#"{"repo":"{repo}","branch":"{branch}","tests":"all"}"#),
     ("bisect",       "pipelines", "build:run", Branch,     r#"{"repo":"{repo}","branch":"{branch}","good":"none","task":"none"}"#),
     ("pipeline_run", "pipelines", "build:run", Branch,     r#"{"repo":"{repo}","branch":"{branch}","file":"none.yml"}"#),
     ("pipeline_wait", "pipelines", "repo:read", Branch,    r#"{"pipeline_id":"{pipeline}"}"#),

@@ -10,6 +10,7 @@ mod query;
 mod retention;
 mod row;
 mod schema;
+mod test_index;
 
 #[cfg(test)]
 mod damage;
@@ -34,6 +35,7 @@ use schema::SCHEMA;
 pub use crate::{Condition, Error};
 pub use query::{Filter, TestedRun};
 pub use retention::Retention;
+pub use test_index::{TestIndex, TestedBranches};
 
 /// The index of all runs; cheap to clone. Dropping the last one writes out what is still waiting.
 #[derive(Debug, Clone)]
@@ -51,6 +53,11 @@ impl RunIndex {
         let names = ("run_index", SCHEMA.name);
         let index = Database::start(names, connection, (path, &SCHEMA), loops, make_room)?;
         Ok((Self(Arc::new(index)), found))
+    }
+
+    /// The index of test results, which is in the same file. To be asked for once: it bounds what waits.
+    pub fn tests(&self) -> TestIndex {
+        TestIndex::of(self.0.clone())
     }
 
     /// Takes note of a run as it now is; returns at once. A later note of the same run replaces it.
@@ -113,6 +120,12 @@ impl RunIndex {
         limit: usize,
     ) -> Result<Vec<TestedRun>, Error> {
         self.read(|reader| query::tested(reader, of, before, limit))
+    }
+
+    /// All runs whose tests are known.
+    pub fn all_tested(&self) -> Result<Vec<RunId>, Error> {
+        let tested = "SELECT id FROM runs WHERE tested = 1 ORDER BY id DESC";
+        self.read(|reader| query::run_ids(reader, tested))
     }
 
     pub fn ids(&self) -> Result<HashSet<RunId>, Error> {

@@ -3,6 +3,7 @@
 use rusqlite_migration::{M, Migrations};
 
 use super::row::INSERT;
+use super::test_index;
 use crate::{Durability, Newer, Schema};
 
 /// What is filtered by has a column; everything else is in `record`, the run's JSON. Ids are kept as
@@ -56,6 +57,31 @@ const VERSIONS: &[M<'static>] = &[
     ALTER TABLE runs ADD COLUMN tested_tree TEXT; -- what they were run on, if exactly a commit's tree
     CREATE INDEX tested ON runs (repo, branch, id, tested_tree) WHERE tested = 1;",
     ),
+    M::up(
+        "CREATE TABLE tests (
+        id INTEGER NOT NULL PRIMARY KEY,
+        repo TEXT NOT NULL,
+        suite TEXT NOT NULL,
+        name TEXT NOT NULL,
+        file TEXT
+    ) STRICT;
+    CREATE UNIQUE INDEX tests_by_name ON tests (repo, suite, name);
+    CREATE TABLE test_reports (
+        id INTEGER NOT NULL PRIMARY KEY,
+        origin TEXT NOT NULL, -- the pipeline or run
+        job TEXT NOT NULL, -- empty, and the attempt 0, of a run
+        attempt INTEGER NOT NULL,
+        repo TEXT NOT NULL,
+        branch TEXT NOT NULL,
+        series TEXT NOT NULL, -- what its results are compared within
+        at INTEGER NOT NULL, -- microseconds since 1970
+        about TEXT NOT NULL, -- where and when, as JSON
+        size INTEGER NOT NULL,
+        results BLOB -- of the latest alone
+    ) STRICT;
+    CREATE UNIQUE INDEX test_reports_by_origin ON test_reports (origin, job, attempt);
+    CREATE INDEX test_reports_kept ON test_reports (repo, at) WHERE results IS NOT NULL;",
+    ),
 ];
 
 /// The runs' directories have everything that is in it.
@@ -63,7 +89,7 @@ pub(super) static SCHEMA: Schema = Schema {
     name: "run index",
     anew: "makes a new one from the runs' directories",
     migrations: Migrations::from_slice(VERSIONS),
-    statements: &[INSERT],
+    statements: &[INSERT, test_index::INSERT],
     durability: Durability::Rebuilt,
     newer: Newer::SetAside,
 };

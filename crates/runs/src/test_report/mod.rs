@@ -2,6 +2,7 @@
 //! compared with those of earlier runs, and kept beside the output.
 
 mod compare;
+mod index;
 mod read;
 
 use std::io;
@@ -10,12 +11,12 @@ use super::drive::{Drive, Held};
 use super::ending::Ending;
 use super::open::RunsInner;
 use super::{environment, secrets};
-use branchyard_model::{
-    BranchName, CommitId, RunId, RunRecord, TestCounts, TestReport, TestSpec, Warning,
-};
+use branchyard_model::{BranchName, CommitId, RunId, RunRecord, TestReport, TestSpec, Warning};
 use branchyard_process::{Outcome, Redactor};
 use branchyard_workspace::{Workspace, work};
 pub use compare::Earlier;
+pub(super) use index::index_missing;
+pub use index::test_index;
 pub use read::Reading;
 
 /// So many earlier runs of a branch are looked at.
@@ -43,7 +44,7 @@ pub(super) async fn note(drive: &Drive, ending: &Ending, held: Option<&Held>) {
         Ending::Reused(earlier) => {
             let earlier = *earlier;
             let note = move || match shared.history.tests(earlier)? {
-                Some(report) => copy_tests(&shared, record.run_id, &report),
+                Some(report) => copy_tests(&shared, record.run_id, report),
                 // The earlier run was not asked for its tests; its output is in this run's journal.
                 None => read_tests(&shared, &record, &test, None),
             };
@@ -58,8 +59,9 @@ pub(super) async fn note(drive: &Drive, ending: &Ending, held: Option<&Held>) {
         Ok(noted) => {
             let is_green =
                 matches!(ending, Ending::Exited(exit) if exit.outcome == Outcome::Code(0));
-            if is_green && noted.counts.failed > 0 {
-                let message = format!("the command succeeded, and of its tests {}", noted.counts);
+            let counts = noted.report.counts;
+            if is_green && counts.failed > 0 {
+                let message = format!("the command succeeded, and of its tests {counts}");
                 drive.warn(Warning::new("tests_failed", message));
             }
             noted
@@ -67,9 +69,15 @@ pub(super) async fn note(drive: &Drive, ending: &Ending, held: Option<&Held>) {
                 .into_iter()
                 .for_each(|warning| drive.warn(warning));
             drive.live().change(|record| {
-                record.tests = Some(noted.counts);
+                record.tests = Some(counts);
                 record.tested_tree = noted.tree;
             });
+            let shared = drive.shared();
+            // What is left out now is indexed when there is room again.
+            if shared.margin.shortage().is_none() {
+                let index = shared.history.test_index();
+                index::note(index, &drive.live().record(), noted.report);
+            }
         }
         Err(error) => {
             let message = format!("the tests of this run are not known: {error}");
@@ -78,9 +86,9 @@ pub(super) async fn note(drive: &Drive, ending: &Ending, held: Option<&Held>) {
     }
 }
 
-/// What is noted of the tests in the record of their run.
+/// What is noted of the tests of a run.
 struct Noted {
-    counts: TestCounts,
+    report: TestReport,
     tree: Option<CommitId>,
     warnings: Vec<Warning>,
 }
@@ -118,17 +126,18 @@ fn read_tests(
     runs.margin
         .spend(|| runs.history.keep_tests(record.run_id, &report))?;
     Ok(Noted {
-        counts: report.counts,
+        report,
         tree,
         warnings,
     })
 }
 
 /// An answered run has the tests of the one that answered.
-fn copy_tests(runs: &RunsInner, run: RunId, report: &TestReport) -> io::Result<Noted> {
-    runs.margin.spend(|| runs.history.keep_tests(run, report))?;
+fn copy_tests(runs: &RunsInner, run: RunId, report: TestReport) -> io::Result<Noted> {
+    runs.margin
+        .spend(|| runs.history.keep_tests(run, &report))?;
     Ok(Noted {
-        counts: report.counts,
+        report,
         // It was not run again, and says nothing new of its tests.
         tree: None,
         warnings: Vec::new(),
