@@ -16,7 +16,7 @@ async fn tests_over_time_are_a_table_of_pages() {
     let events = yard
         .run("make", "main", json!({"args": ["test"], "tests": true}))
         .await;
-    let run = events.last().unwrap().data["run_id"].as_str().unwrap();
+    let run = events[0].data["run_id"].as_str().unwrap();
 
     let failed = cli(&yard, &["test-history", "demo", "--failed"]).await.ok();
     let cells = failed.cells();

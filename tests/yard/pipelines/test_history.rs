@@ -189,7 +189,8 @@ async fn tests_over_time_survive_a_restart_and_the_loss_of_the_database() {
 async fn only_results_of_branches_that_are_to_be_seen_count() {
     let (mut yard, _) = failing_on_a_branch().await;
     let ask = async |branch: &str, query: &str| {
-        let asked = json!({"role": "dev", "name": branch, "repos": ["demo"], "branches": [branch]});
+        let name = format!("{branch}-{}", query.len());
+        let asked = json!({"role": "dev", "name": name, "repos": ["demo"], "branches": [branch]});
         let token = yard.token(asked).await;
         yard.asked_by(&token, Method::GET, &format!("{TESTS}{query}"), None)
             .await
