@@ -32,9 +32,9 @@ use crate::app::{App, Parts, reconcile};
 use branchyard_auth::{Auth, Jwts, Limiter, Tickets, Tokens};
 use branchyard_config::Config;
 use branchyard_git::isolate_libgit2;
-use branchyard_outbox::{self as outbox, OutboxParts};
+use branchyard_outbox::{Outbox, OutboxParts, start as start_sending};
 use branchyard_pipelines::{PipelineParts, open as open_pipelines, open_artifacts};
-use branchyard_runs::{OnDisk, Runs, SandboxReport};
+use branchyard_runs::{OnDisk, Runs, SandboxReport, run_after};
 use branchyard_runtime::background::{Background, Loops};
 use branchyard_runtime::clock::SteadyClock;
 use branchyard_runtime::disk::{DiskGuard, Room, Trash};
@@ -161,6 +161,12 @@ impl Server {
         );
         let artifacts = open_artifacts(&config, margin.state());
         let artifacts = Arc::new(artifacts.context("failed to open the artifacts")?);
+        let outbox = Outbox::open(OutboxParts {
+            config: config.clone(),
+            state: &state,
+            is_copy: identity.is_copy(),
+        })
+        .context("failed to open the outbox")?;
         let runs = Runs::open(
             config.clone(),
             repos.clone(),
@@ -175,21 +181,24 @@ impl Server {
                 is_copy: identity.is_copy(),
                 clock: clock.clone(),
                 artifacts: artifacts.clone(),
+                outbox: outbox.clone(),
             },
             program,
         )
         .await
         .context("failed to open the runs on disk")?;
-        let outbox = outbox::open(OutboxParts {
-            config: config.clone(),
-            state: &state,
-            background: Background {
+        let commands = runs.clone();
+        start_sending(
+            &outbox,
+            Background {
                 tasks: tasks.clone(),
                 loops: loops.clone(),
             },
-            is_copy: identity.is_copy(),
-        })
-        .context("failed to open the outbox")?;
+            Arc::new(move |call| {
+                let runs = commands.clone();
+                Box::pin(async move { run_after(&runs, call).await })
+            }),
+        );
         let pipelines = open_pipelines(PipelineParts {
             config: config.clone(),
             repos: repos.clone(),

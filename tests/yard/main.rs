@@ -9,6 +9,7 @@
 mod support;
 
 mod adoption;
+mod after;
 mod attacks;
 mod audit;
 mod bisect;

@@ -66,7 +66,7 @@ mod tests {
             "yard.toml:2:1: unknown field `lisen`, expected one of `listen`, `socket`, \
              `workspaces`, `key_file`, `allowed_hosts`, `allowed_origins`, `public_url`, `log`, `auth`, `tls`, \
              `limits`, `timeouts`, `git`, `build`, `code`, `reaper`, `history`, `pipelines`, `artifacts`, `caches`, `audit`, `mcp`, `secrets`, `forges`, \
-             `webhooks`, `sandbox`, `repos`\n  |\n2 | lisen = \"127.0.0.1:1\"\n  | ^^^^^"
+             `webhooks`, `after`, `sandbox`, `repos`\n  |\n2 | lisen = \"127.0.0.1:1\"\n  | ^^^^^"
         );
         assert_eq!(
             refusal("[timeouts]\nrun = \"10 parsecs\"\n"),

@@ -31,6 +31,21 @@ pub(super) struct Keys<'a> {
 }
 
 impl<T: Keepable> Kept<T> {
+    /// In the file that the key at `key` names, with a value there that can be used now.
+    pub(super) fn in_file(
+        file: &Path,
+        place: &Place<'_>,
+        key: &[&str],
+    ) -> Result<Self, ConfigError> {
+        Self::readable(file, place).map_err(|rule| place.error(key, rule))
+    }
+
+    fn readable(file: &Path, place: &Place<'_>) -> Result<Self, String> {
+        let kept = Self::File(place.resolve(file)?);
+        kept.read()?;
+        Ok(kept)
+    }
+
     /// Where the keys of `section` say, with a value there that can be used now.
     pub(super) fn find(
         keys: &Keys<'_>,
@@ -59,12 +74,7 @@ impl<T: Keepable> Kept<T> {
                     .map(Self::Here)
                     .map_err(|rule| (Some(by_variable), rule))
             }
-            (None, Some(path)) => {
-                let refused = |rule| (Some(by_file), rule);
-                let kept = Self::File(place.resolve(path).map_err(refused)?);
-                kept.read().map_err(refused)?;
-                Ok(kept)
-            }
+            (None, Some(path)) => Self::readable(path, place).map_err(|rule| (Some(by_file), rule)),
             (None, None) => {
                 let rule = format!("{} needs {by_variable} or {by_file}", T::WHAT);
                 Err((None, rule))

@@ -98,7 +98,7 @@ mod tests {
         }
         let top = sections().swap_remove(0).schema;
         assert_eq!(
-            (&top["x-order"][0], &top["x-order"][26]),
+            (&top["x-order"][0], &top["x-order"][27]),
             (&"listen".into(), &"repos".into())
         );
     }

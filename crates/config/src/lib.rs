@@ -8,6 +8,7 @@
 //! It must not write anything, and it starts no process.
 
 mod access;
+mod after;
 mod artifacts;
 mod audit;
 mod auth;
@@ -81,6 +82,7 @@ use std::path::PathBuf;
 use branchyard_model::RepoName;
 
 pub use access::Access;
+pub use after::{After, AfterConfig, AfterKind};
 pub use artifacts::{ArtifactsConfig, CachesConfig};
 pub use audit::AuditConfig;
 pub use auth::{AuthConfig, Role};
@@ -166,6 +168,8 @@ pub struct Config {
     pub forges: Forges,
     /// Those who are told of pipelines.
     pub webhooks: BTreeMap<TaskName, Webhook>,
+    /// Commands that are run when something has ended.
+    pub after: BTreeMap<TaskName, After>,
     /// Where people reach the page, for links.
     pub public_url: Option<SecureUrl>,
     pub reaper: ReaperConfig,

@@ -13,8 +13,8 @@ use super::known_variables::{CONFIG, LISTEN, LOG};
 use super::place::{Place, resolve};
 use super::secrets::check_command;
 use super::{
-    Access, Config, ConfigError, Flags, Forges, HookSecrets, Secrets, SigningKey, Webhook, flags,
-    repos,
+    Access, After, Config, ConfigError, Flags, Forges, HookSecrets, Secrets, SigningKey, Webhook,
+    flags, repos,
 };
 
 /// Where builds find programs when neither the file nor the environment says so.
@@ -100,6 +100,10 @@ impl Config {
         for (name, webhook) in &values.webhooks {
             webhooks.insert(name.clone(), webhook.find(name, &place)?);
         }
+        let mut after = BTreeMap::new();
+        for (name, command) in &values.after {
+            after.insert(name.clone(), command.find(name, &place)?);
+        }
         let workspaces = flags::workspaces(&place, &said, values.workspaces)?;
         let mut included = Vec::new();
         for (name, repo) in &mut repos {
@@ -130,6 +134,7 @@ impl Config {
                 .filter_map(Webhook::file)
                 .map(Path::to_owned),
         )
+        .chain(after.values().flat_map(After::files).map(Path::to_owned))
         .chain(included)
         .collect();
         let exposure = Exposure {
@@ -160,6 +165,7 @@ impl Config {
             hooks,
             forges,
             webhooks,
+            after,
             public_url: values.public_url,
             reaper: values.reaper,
             history: values.history,

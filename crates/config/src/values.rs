@@ -9,8 +9,8 @@ use serde::Deserialize;
 
 use super::value;
 use super::{
-    ArtifactsConfig, AuditConfig, AuthConfig, BuildConfig, CachesConfig, CodeConfig, ForgeConfig,
-    GitConfig, HistoryConfig, HostName, Limits, LogFilter, McpConfig, PipelinesConfig,
+    AfterConfig, ArtifactsConfig, AuditConfig, AuthConfig, BuildConfig, CachesConfig, CodeConfig,
+    ForgeConfig, GitConfig, HistoryConfig, HostName, Limits, LogFilter, McpConfig, PipelinesConfig,
     ReaperConfig, RepoConfig, SandboxConfig, SecretConfig, SecretName, SecureUrl, TaskName,
     Timeouts, TlsConfig, WebOrigin, WebhookConfig,
 };
@@ -63,6 +63,8 @@ pub(super) struct Values {
     pub forges: BTreeMap<String, ForgeConfig>,
     #[schemars(extend("example" = "chat"))]
     pub webhooks: BTreeMap<TaskName, WebhookConfig>,
+    #[schemars(extend("example" = "mail"))]
+    pub after: BTreeMap<TaskName, AfterConfig>,
     pub sandbox: SandboxConfig,
     #[schemars(extend("example" = "demo"))]
     pub repos: BTreeMap<RepoName, RepoConfig<String>>,
@@ -96,6 +98,7 @@ impl Default for Values {
             secrets: BTreeMap::new(),
             forges: BTreeMap::new(),
             webhooks: BTreeMap::new(),
+            after: BTreeMap::new(),
             sandbox: SandboxConfig::default(),
             repos: BTreeMap::new(),
         }

@@ -22,6 +22,8 @@ pub(crate) enum Retry {
     ForADay,
     /// For some minutes: the receiver lacks what the message is about, and may have it soon.
     Briefly,
+    /// A command that failed: what it did by then, it does again each time.
+    AFewTimes,
     Never,
 }
 
@@ -30,6 +32,7 @@ impl Retry {
         match self {
             Self::ForADay => 30,
             Self::Briefly => 6,
+            Self::AFewTimes => 4,
             Self::Never => 0,
         }
     }

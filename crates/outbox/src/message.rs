@@ -1,12 +1,17 @@
 //! A message to someone outside, as it is kept until it has arrived.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::delivery::{Delivery, DeliveryState};
 use branchyard_forge::CommitStatus;
-use branchyard_model::{CommitId, DeliveryId, PipelineId, RepoName};
+use branchyard_model::{CommitId, DeliveryId, PipelineId, RepoName, RunId};
+
+/// The variable by which a command is told how something ended.
+pub(crate) const STATE_VARIABLE: &str = "BRANCHYARD_STATE";
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct OutgoingMessage {
@@ -14,7 +19,8 @@ pub(crate) struct OutgoingMessage {
     /// What a newer message takes the place of, as long as it has not arrived.
     pub(crate) about: String,
     pub(crate) repo: RepoName,
-    pub(crate) pipeline: PipelineId,
+    #[serde(flatten)]
+    pub(crate) subject: MessageSubject,
     pub(crate) to: Addressee,
     pub(crate) made_at: Timestamp,
     pub(crate) state: DeliveryState,
@@ -25,6 +31,14 @@ pub(crate) struct OutgoingMessage {
     /// When it is to be sent.
     pub(crate) next_at: Timestamp,
     pub(crate) ended_at: Option<Timestamp>,
+}
+
+/// What a message tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum MessageSubject {
+    Run(RunId),
+    Pipeline(PipelineId),
 }
 
 /// Who is told what.
@@ -38,12 +52,28 @@ pub(crate) enum Addressee {
     },
     /// A webhook, by its name in the configuration.
     Webhook { name: String, body: Value },
+    /// A command, by its name in the configuration.
+    After {
+        name: String,
+        variables: BTreeMap<String, String>,
+        /// As JSON: so it takes less memory than a value.
+        record: String,
+    },
+}
+
+impl MessageSubject {
+    pub(crate) fn id(self) -> String {
+        match self {
+            Self::Run(id) => id.to_string(),
+            Self::Pipeline(id) => id.to_string(),
+        }
+    }
 }
 
 impl OutgoingMessage {
     pub(crate) fn new(
         about: String,
-        (repo, pipeline): (&RepoName, PipelineId),
+        (repo, subject): (&RepoName, MessageSubject),
         to: Addressee,
         now: Timestamp,
     ) -> Self {
@@ -51,7 +81,7 @@ impl OutgoingMessage {
             id: DeliveryId::new(),
             about,
             repo: repo.clone(),
-            pipeline,
+            subject,
             to,
             made_at: now,
             state: DeliveryState::Waiting,
@@ -62,12 +92,17 @@ impl OutgoingMessage {
         }
     }
 
-    /// Who is to have it: a webhook by its name, or the forge of a repo.
+    /// Who is to have it: a webhook or command by its name, or the forge of a repo.
     pub(crate) fn receiver(&self) -> String {
         match &self.to {
             Addressee::Status { .. } => format!("forge of {}", self.repo),
             Addressee::Webhook { name, .. } => format!("webhook {name}"),
+            Addressee::After { name, .. } => format!("command {name}"),
         }
+    }
+
+    pub(crate) fn is_command(&self) -> bool {
+        matches!(self.to, Addressee::After { .. })
     }
 
     pub(crate) fn is_waiting(&self) -> bool {
@@ -86,6 +121,16 @@ impl OutgoingMessage {
                 let says = body["type"].as_str().unwrap_or_default();
                 ("webhook", name.clone(), says.to_owned())
             }
+            Addressee::After {
+                name, variables, ..
+            } => {
+                let says = variables.get(STATE_VARIABLE).cloned();
+                ("after", name.clone(), says.unwrap_or_default())
+            }
+        };
+        let (run_id, pipeline_id) = match self.subject {
+            MessageSubject::Run(id) => (Some(id), None),
+            MessageSubject::Pipeline(id) => (None, Some(id)),
         };
         Delivery {
             delivery_id: self.id,
@@ -93,13 +138,39 @@ impl OutgoingMessage {
             to,
             says,
             repo: self.repo.clone(),
-            pipeline_id: self.pipeline,
+            pipeline_id,
+            run_id,
             state: self.state,
             failures: self.failures,
             problem: self.problem.clone(),
             made_at: self.made_at,
             next_at: self.is_waiting().then_some(self.next_at),
             ended_at: self.ended_at,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_it_tells_of_is_a_key_of_its_own_in_its_file() {
+        let repo = RepoName::parse("demo").unwrap();
+        let to = || Addressee::Webhook {
+            name: "chat".to_owned(),
+            body: Value::Null,
+        };
+        for (subject, key) in [
+            (MessageSubject::Run(RunId::new()), "run"),
+            (MessageSubject::Pipeline(PipelineId::new()), "pipeline"),
+        ] {
+            let about = (&repo, subject);
+            let message = OutgoingMessage::new("x".to_owned(), about, to(), Timestamp::now());
+            let written = serde_json::to_value(&message).unwrap();
+            assert_eq!(written[key], subject.id());
+            let read: OutgoingMessage = serde_json::from_value(written).unwrap();
+            assert_eq!(read, message);
         }
     }
 }

@@ -2,11 +2,10 @@
 
 use serde_json::{Value, json};
 
+use crate::message::MessageSubject;
 use branchyard_config::Statuses;
 use branchyard_forge::{CommitStatus, StatusState};
-use branchyard_model::{
-    JobRecord, JobState, PipelineId, PipelineRecord, PipelineSource, PipelineState,
-};
+use branchyard_model::{JobRecord, JobState, PipelineRecord, PipelineSource, PipelineState};
 
 /// The statuses of its commit; none of a workspace's files and of bisects.
 pub(crate) fn statuses(
@@ -21,7 +20,7 @@ pub(crate) fn statuses(
         return Vec::new();
     }
     let context = context(record);
-    let link = page.map(|page| link(page, record.pipeline_id));
+    let link = page.map(|page| link(page, MessageSubject::Pipeline(record.pipeline_id)));
     let status = |context, state, description| CommitStatus {
         context,
         state,
@@ -58,7 +57,7 @@ pub(crate) fn body(record: &PipelineRecord, page: Option<&str>) -> Value {
             "state": record.state,
             "reason": record.reason,
             "jobs": jobs,
-            "url": page.map(|page| link(page, record.pipeline_id)),
+            "url": page.map(|page| link(page, MessageSubject::Pipeline(record.pipeline_id))),
         },
     })
 }
@@ -74,8 +73,13 @@ fn context(record: &PipelineRecord) -> String {
     }
 }
 
-fn link(page: &str, pipeline: PipelineId) -> String {
-    format!("{}/#/pipeline/{pipeline}", page.trim_end_matches('/'))
+/// Where people see it.
+pub(crate) fn link(page: &str, subject: MessageSubject) -> String {
+    let page = page.trim_end_matches('/');
+    match subject {
+        MessageSubject::Run(id) => format!("{page}/#/run/{id}"),
+        MessageSubject::Pipeline(id) => format!("{page}/#/pipeline/{id}"),
+    }
 }
 
 fn state_of(state: PipelineState) -> StatusState {

@@ -12,17 +12,28 @@ use reqwest::Client;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use crate::after::{self, RunAfter};
 use crate::backoff;
 use crate::delivery::{Delivery, DeliveryState};
-use crate::message::{Addressee, OutgoingMessage};
+use crate::message::{Addressee, MessageSubject, OutgoingMessage};
 use crate::news;
 use crate::send::{self, NotDelivered};
 use crate::shelf::Shelf;
 use branchyard_config::{Config, Statuses, crash_point};
-use branchyard_model::{DeliveryId, ErrorKind, PipelineRecord, Problem, RepoName};
+use branchyard_model::{DeliveryId, ErrorKind, PipelineRecord, Problem, RepoName, RunRecord};
 
 /// Of so many subjects is remembered what was last said.
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(10_000).expect("not zero");
+
+/// What an outbox is made of.
+#[derive(Debug)]
+pub struct OutboxParts<'a> {
+    pub config: Arc<Config>,
+    /// Where the daemon keeps its files.
+    pub state: &'a Path,
+    /// What waits to be sent is another yard's.
+    pub is_copy: bool,
+}
 
 /// Cheap to clone.
 #[derive(Debug, Clone)]
@@ -40,8 +51,13 @@ struct OutboxInner {
 }
 
 impl Outbox {
-    /// What is on disk, of which nothing is sent yet.
-    pub(crate) fn load(config: Arc<Config>, state: &Path, is_copy: bool) -> io::Result<Self> {
+    /// With what an earlier daemon left. Nothing is sent before [`start`](crate::start).
+    pub fn open(parts: OutboxParts<'_>) -> io::Result<Self> {
+        let OutboxParts {
+            config,
+            state,
+            is_copy,
+        } = parts;
         for (name, webhook) in &config.webhooks {
             send::check(webhook)
                 .map_err(|why| io::Error::other(format!("[webhooks.{name}]: {why}")))?;
@@ -69,7 +85,8 @@ impl Outbox {
     /// Whether there is someone to tell, or something left to be sent.
     pub(crate) fn is_in_use(&self) -> bool {
         let config = &self.0.config;
-        let is_told = !(config.webhooks.is_empty() && config.forges.is_empty());
+        let is_told =
+            !(config.webhooks.is_empty() && config.forges.is_empty() && config.after.is_empty());
         is_told || self.0.shelf.lock().all().any(OutgoingMessage::is_waiting)
     }
 
@@ -92,14 +109,15 @@ impl Outbox {
         let config = &self.0.config;
         let page = config.public_url.as_ref().map(|url| url.as_str());
         let (repo, id) = (&record.repo, record.pipeline_id);
-        let mut messages = Vec::new();
+        let of = (repo, MessageSubject::Pipeline(id));
+        let mut messages = after::of_pipeline(config, record);
         for status in news::statuses(record, self.style(record), page) {
             let about = format!("{repo} {} {}", record.commit, status.context);
             let to = Addressee::Status {
                 commit: record.commit.clone(),
                 status,
             };
-            messages.push(OutgoingMessage::new(about, (repo, id), to, now));
+            messages.push(OutgoingMessage::new(about, of, to, now));
         }
         for (name, webhook) in &config.webhooks {
             if webhook.is_for(repo) {
@@ -108,13 +126,17 @@ impl Outbox {
                     body: news::body(record, page),
                 };
                 let about = format!("{name} {id}");
-                messages.push(OutgoingMessage::new(about, (repo, id), to, now));
+                messages.push(OutgoingMessage::new(about, of, to, now));
             }
         }
-        for message in messages {
-            self.add(message)?;
-        }
-        Ok(())
+        messages.into_iter().try_for_each(|it| self.add(it))
+    }
+
+    /// Notes which commands are due at the end of a run. To be called before anyone is told of the end, and as often as one
+    /// likes. Blocks as [`Outbox::note`] does.
+    pub fn note_run(&self, record: &RunRecord) -> io::Result<()> {
+        let mut messages = after::of_run(&self.0.config, record).into_iter();
+        messages.try_for_each(|it| self.add(it))
     }
 
     /// How the forge of a pipeline's repo is told.
@@ -212,8 +234,12 @@ impl Outbox {
         self.0.wake.notify_one();
     }
 
-    pub(crate) async fn send(&self, message: &OutgoingMessage) -> Result<(), NotDelivered> {
-        send::send(&self.0.client, &self.0.config, message).await
+    pub(crate) async fn send(
+        &self,
+        message: &OutgoingMessage,
+        run_after: &RunAfter,
+    ) -> Result<(), NotDelivered> {
+        send::send(&self.0.client, &self.0.config, run_after, message).await
     }
 
     /// Notes what became of a message, unless a newer one took its place.
@@ -263,6 +289,7 @@ fn said(message: &OutgoingMessage) -> String {
     match &message.to {
         Addressee::Status { status, .. } => format!("{:?} {}", status.state, status.description),
         Addressee::Webhook { body, .. } => format!("{} {}", body["type"], body["data"]["attempt"]),
+        Addressee::After { .. } => "it has ended".to_owned(),
     }
 }
 

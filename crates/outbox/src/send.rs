@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use reqwest::header::{ACCEPT, RETRY_AFTER, USER_AGENT};
 use reqwest::{Client, RequestBuilder, Response, StatusCode, redirect};
 
+use crate::after::{AfterCall, RunAfter};
 use crate::backoff::Retry;
 use crate::message::{Addressee, OutgoingMessage};
 use branchyard_config::{Config, Statuses, Webhook};
@@ -74,11 +75,38 @@ pub(crate) fn check(webhook: &Webhook) -> Result<(), String> {
 pub(crate) async fn send(
     client: &Client,
     config: &Config,
+    run_after: &RunAfter,
     message: &OutgoingMessage,
 ) -> Result<(), NotDelivered> {
     // What stands in an answer of the forge is shown without the token; the URL of a webhook may hold a secret, which what
     // answers there may repeat.
     let (request, hidden) = match &message.to {
+        Addressee::After {
+            name,
+            variables,
+            record,
+        } => {
+            let mut commands = config.after.iter();
+            let command = commands.find_map(|(known, it)| (known.as_str() == name).then_some(it));
+            let command = command.filter(|command| command.is_for_repo(&message.repo));
+            let command = command.ok_or_else(|| {
+                NotDelivered::never(format!(
+                    "[after.{name}] is not for this repository any more"
+                ))
+            })?;
+            let call = AfterCall {
+                id: message.id,
+                repo: message.repo.clone(),
+                command: command.clone(),
+                variables: variables.clone(),
+                record: record.clone(),
+            };
+            return run_after(call).await.map_err(|why| NotDelivered {
+                why,
+                after: None,
+                retry: Retry::AFewTimes,
+            });
+        }
         Addressee::Status { commit, status } => {
             let (repo, (header, value)) = forge(config, &message.repo)?;
             let asked = repo.status_request(commit, status);

@@ -152,6 +152,11 @@ fn settle(runs: &Runs, record: RunRecord) -> io::Result<()> {
     let last = journal::last_event(&runs.inner().history.journal(id))?;
     if !matches!(last, Some(Event::Complete(_) | Event::Error(_))) {
         let end = Event::of_end(&record);
+        // What is to be run at the end of a run of another yard is that yard's.
+        if !runs.inner().is_copy {
+            let outbox = &runs.inner().outbox;
+            runs.inner().margin.spend(|| outbox.note_run(&record))?;
+        }
         let drive = resume(runs, record)?;
         runs.inner()
             .margin

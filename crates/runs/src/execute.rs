@@ -28,7 +28,7 @@ use branchyard_workspace::{Workspace, warm};
 const NEXT_SUPERVISOR_AFTER: Duration = Duration::from_millis(50);
 
 /// How long a supervisor may take to end, beyond the times that it gives its command.
-const ANSWERS_WITHIN: Duration = Duration::from_secs(15);
+pub(super) const ANSWERS_WITHIN: Duration = Duration::from_secs(15);
 
 impl Drive {
     /// Hands the run over to a supervisor of its own. After an error nothing was started.

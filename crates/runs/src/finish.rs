@@ -81,6 +81,7 @@ impl Drive {
         };
         record.diagnostics = self.diagnose(&ending, place).await;
         let limits = (&self.shared().config.limits, self.shared().run_limits());
+        let is_of_this_yard = !matches!(ending, Ending::Copied);
         close(&mut record, ending, limits);
         let event = Event::of_end(&record);
         let history = &self.shared().history;
@@ -93,6 +94,14 @@ impl Drive {
             }
         }
         crash_point("end-recorded");
+        if is_of_this_yard {
+            // Before anyone is told: a daemon that is killed in between has it to do.
+            let note = || self.shared().outbox.note_run(&record);
+            let what = "failed to note which commands follow a run";
+            if !self.surely(&mut held, what, note).await {
+                return None;
+            }
+        }
         if is_given_secrets(&record)
             && let Err(error) = history.drop_env(id, &self.shared().reuse_key)
         {
@@ -111,16 +120,10 @@ impl Drive {
             workspace.repo().tell(RepoChange::Pushed);
         }
         self.live().change(|shown| *shown = record);
-        while let Err(error) = self
-            .shared()
-            .margin
-            .spend(|| self.journal().tell_last(&event))
-        {
-            tracing::error!(run = %id, %error, "failed to tell the end of a run; it is tried again");
-            drop(held.take());
-            if !self.may_try_again().await {
-                return None;
-            }
+        let tell = || self.journal().tell_last(&event);
+        let what = "failed to tell the end of a run";
+        if !self.surely(&mut held, what, tell).await {
+            return None;
         }
         crash_point("end-told");
         tidy(self.shared(), id);
@@ -176,6 +179,24 @@ impl Drive {
                 tracing::error!(run = %self.live().id(), %error, "failed to note what a run made");
             }
         }
+    }
+
+    /// Writes what a run is not over without, again and again where the disk refuses it. Meanwhile others may have the lock.
+    /// False if the daemon leaves first.
+    async fn surely(
+        &self,
+        held: &mut Option<Held>,
+        what: &str,
+        write: impl Fn() -> io::Result<()>,
+    ) -> bool {
+        while let Err(error) = self.shared().margin.spend(&write) {
+            tracing::error!(run = %self.live().id(), %error, "{what}; it is tried again");
+            drop(held.take());
+            if !self.may_try_again().await {
+                return false;
+            }
+        }
+        true
     }
 
     /// Waits a little; false if the daemon leaves: the next one does what is left.

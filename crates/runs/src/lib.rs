@@ -3,6 +3,7 @@
 //! a run: they read its journal.
 
 mod adopt;
+mod after;
 pub mod argv;
 mod artifacts;
 mod caller_command;
@@ -45,6 +46,7 @@ mod view;
 mod viewers;
 mod written;
 
+pub use after::run_after;
 pub use argv::Args;
 pub use caller_command::{CallerCommand, caller_command};
 pub use groups::{LiveGroup, group_not_found};

@@ -29,6 +29,7 @@ use branchyard_config::{self as config, Config};
 use branchyard_db::run_index::Retention;
 use branchyard_journal::Watcher;
 use branchyard_model::{CommitId, ErrorKind, Problem, RunId, RunKind, RunRecord, RunSpec};
+use branchyard_outbox::Outbox;
 use branchyard_process::{Limits, Mechanisms, StartLimit, SupervisorPool};
 use branchyard_runtime::background::Background;
 use branchyard_runtime::clock::SteadyClock;
@@ -52,6 +53,8 @@ pub struct OnDisk {
     /// By which runs get old.
     pub clock: SteadyClock,
     pub artifacts: Arc<ArtifactStore>,
+    /// Where it is noted what is to be run at their ends.
+    pub outbox: Outbox,
 }
 
 /// All runs; cheap to clone.
@@ -77,6 +80,7 @@ pub(super) struct RunsInner {
     pub(super) disk_use: DiskUse,
     pub(super) setups: SetupsUnderWay,
     pub(super) artifacts: Arc<ArtifactStore>,
+    pub(super) outbox: Outbox,
     pub(super) live: DashMap<RunId, Arc<Live>>,
     pub(super) slots: Slots,
     /// Git commands are short, and do not wait for builds.
@@ -166,6 +170,7 @@ impl Runs {
             is_copy,
             clock,
             artifacts,
+            outbox,
         }: OnDisk,
         program: PathBuf,
     ) -> std::io::Result<Self> {
@@ -200,6 +205,7 @@ impl Runs {
             disk_use: DiskUse::default(),
             setups: SetupsUnderWay::default(),
             artifacts,
+            outbox,
             history,
             groups,
             live: DashMap::new(),

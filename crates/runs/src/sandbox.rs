@@ -246,6 +246,43 @@ impl Sandboxes {
         made.map(Some).map_err(|why| unavailable(profile, &why))
     }
 
+    /// The sandbox of a command at the end of a run, which is that of the repo's tasks; `None` where these have none. It is
+    /// at work in `work`, an empty directory.
+    pub(super) fn of_after(
+        &self,
+        repo: &RepoConfig,
+        program: &str,
+        work: &Path,
+    ) -> Result<Option<Sandbox>, Problem> {
+        let config = &self.config;
+        let profile = self.profile(repo, RunKind::Task)?;
+        if profile == SandboxProfile::None {
+            return Ok(None);
+        }
+        let mut of_yard = vec![Mount::Writable(work.to_owned())];
+        // The operator's script need not be where builds find their programs.
+        let script = Path::new(program);
+        if script.is_absolute() && script.exists() {
+            of_yard.push(Mount::ReadOnly(script.to_owned()));
+        }
+        let [read_only, writable] = self.binds(repo);
+        let declared = environment::declared(config, repo);
+        let shown = Shown {
+            workspaces: &config.workspaces,
+            of_yard: &of_yard,
+            cwd: work,
+            home: declared.get("HOME").map(Path::new),
+            read_only: &read_only,
+            writable: &writable,
+            secret_files: &config.secret_files,
+            network: self.network(repo),
+            tmp_size: config.sandbox.tmp_size.as_u64(),
+            kept: None,
+        };
+        let made = self.containment.sandbox(profile, &shown);
+        made.map(Some).map_err(|why| unavailable(profile, &why))
+    }
+
     pub(super) fn report(&self) -> SandboxReport {
         let usual = match self.containment.obstacle(SandboxProfile::Standard) {
             Some(_) => SandboxProfile::None,

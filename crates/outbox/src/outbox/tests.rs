@@ -73,7 +73,7 @@ impl Simulation {
         let dir = tempfile::tempdir().unwrap();
         let config = Arc::new(config(dir.path(), &forge.url));
         Self {
-            outbox: Outbox::load(config.clone(), dir.path(), false).unwrap(),
+            outbox: opened(&config, dir.path()),
             now: "2026-11-19T00:00:00Z".parse().unwrap(),
             dir,
             config,
@@ -109,7 +109,7 @@ impl Simulation {
             Happening::Pipeline(record) => self.outbox.note_at(&record, self.now).unwrap(),
             Happening::Forge(answer) => self.forge.answer(answer),
             Happening::Restart => {
-                self.outbox = Outbox::load(self.config.clone(), self.dir.path(), false).unwrap();
+                self.outbox = opened(&self.config, self.dir.path());
             }
         }
     }
@@ -119,13 +119,27 @@ impl Simulation {
         loop {
             match self.outbox.next(self.now, |_| true) {
                 Ok(message) => {
-                    let result = self.outbox.send(&message).await;
+                    let result = self.outbox.send(&message, &no_commands()).await;
                     self.outbox.settle(&message, result, self.now);
                 }
                 Err(next) => return next,
             }
         }
     }
+}
+
+fn opened(config: &Arc<Config>, state: &Path) -> Outbox {
+    let parts = OutboxParts {
+        config: config.clone(),
+        state,
+        is_copy: false,
+    };
+    Outbox::open(parts).unwrap()
+}
+
+/// None is declared.
+fn no_commands() -> RunAfter {
+    Arc::new(|call| panic!("{call:?}"))
 }
 
 fn config(dir: &Path, forge: &str) -> Config {
