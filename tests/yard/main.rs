@@ -58,6 +58,7 @@ mod ports;
 mod process_table;
 mod reads;
 mod reaper;
+mod recipes;
 mod reconcile;
 mod remote_branches;
 mod removal;
