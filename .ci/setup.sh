@@ -42,6 +42,8 @@ have openssl || packages+=(openssl)
 have pytest || packages+=(python3-pytest)
 # Archives of artifacts are unpacked by it.
 have unzip || packages+=(unzip)
+# Recipes read JSON by it.
+have jq || packages+=(jq)
 # Builds that are not of make, for warm starts.
 have ninja || packages+=(ninja-build)
 # Contents of LFS files.

@@ -98,7 +98,7 @@ impl Drive {
             // Before anyone is told: a daemon that is killed in between has it to do.
             let note = || self.shared().outbox.note_run(&record);
             let what = "failed to note which commands follow a run";
-            if !self.surely(&mut held, what, note).await {
+            if !surely(self, &mut held, what, note).await {
                 return None;
             }
         }
@@ -122,7 +122,7 @@ impl Drive {
         self.live().change(|shown| *shown = record);
         let tell = || self.journal().tell_last(&event);
         let what = "failed to tell the end of a run";
-        if !self.surely(&mut held, what, tell).await {
+        if !surely(self, &mut held, what, tell).await {
             return None;
         }
         crash_point("end-told");
@@ -179,24 +179,6 @@ impl Drive {
                 tracing::error!(run = %self.live().id(), %error, "failed to note what a run made");
             }
         }
-    }
-
-    /// Writes what a run is not over without, again and again where the disk refuses it. Meanwhile others may have the lock.
-    /// False if the daemon leaves first.
-    async fn surely(
-        &self,
-        held: &mut Option<Held>,
-        what: &str,
-        write: impl Fn() -> io::Result<()>,
-    ) -> bool {
-        while let Err(error) = self.shared().margin.spend(&write) {
-            tracing::error!(run = %self.live().id(), %error, "{what}; it is tried again");
-            drop(held.take());
-            if !self.may_try_again().await {
-                return false;
-            }
-        }
-        true
     }
 
     /// Waits a little; false if the daemon leaves: the next one does what is left.
@@ -292,6 +274,24 @@ impl Drive {
         }
         warn_of_full_disk(self, exit);
     }
+}
+
+/// Writes what a run is not over without, again and again where the disk refuses it. Meanwhile others may have the lock.
+/// False if the daemon leaves first.
+async fn surely(
+    drive: &Drive,
+    held: &mut Option<Held>,
+    what: &str,
+    write: impl Fn() -> io::Result<()>,
+) -> bool {
+    while let Err(error) = drive.shared().margin.spend(&write) {
+        tracing::error!(run = %drive.live().id(), %error, "{what}; it is tried again");
+        drop(held.take());
+        if !drive.may_try_again().await {
+            return false;
+        }
+    }
+    true
 }
 
 /// A command need not say that it failed for want of room, so a failure beside a full disk does.

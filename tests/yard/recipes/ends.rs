@@ -6,8 +6,8 @@ use serde_json::json;
 
 use super::{RECIPES, YARD, block, green_and_red};
 use crate::after::script;
-use crate::support::{Receiver, secret_file};
 use crate::support::{Options, Yard};
+use crate::support::{Receiver, secret_file};
 
 #[tokio::test]
 async fn mail_is_sent_of_what_did_not_go_well() {

@@ -7,9 +7,9 @@ use std::process::Stdio;
 use tokio::process::Command;
 
 use super::{YARD, block, sh};
-use crate::support::{Receiver, secret_file};
 use crate::support::remotes::{Auth, HttpRemote};
 use crate::support::{Options, PROGRAM, Yard};
+use crate::support::{Receiver, secret_file};
 
 const PAGE: &str = include_str!("../../../docs/REPLACE_YOUR_CI.md");
 /// What the page calls the forge.
