@@ -10,7 +10,8 @@ use branchyard_outbox::{Delivery, DeliveryState};
 
 /// List the messages to forges and webhooks, the latest first
 ///
-/// Shows which commit statuses and webhooks of a repository were sent, wait to be sent again or were given up, and why.
+/// Shows which commit statuses and webhooks of a repository were sent, wait to be sent again or were given up, and why; and
+/// so the commands of [after.NAME], which follow runs and pipelines.
 /// Where there are more than --limit, a note on stderr says how to see them.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\

@@ -10,7 +10,7 @@ use branchyard_model::{DeliveryId, RepoName};
 
 /// Send a message to a forge or webhook once more
 ///
-/// Whatever became of it, it is sent again at once and then as often as a new one. A status that a newer one has replaced
+/// Whatever became of it, it is sent again at once and then as often as a new one; a command of [after.NAME] is run again. A status that a newer one has replaced
 /// is refused. Does not wait for the receiver; `branchyard deliveries` shows what became of it.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\

@@ -1,8 +1,10 @@
 //! Commands of the operator's at the end of runs and pipelines: which are due, and what each is told.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::{fs, io};
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -28,6 +30,8 @@ pub struct AfterCall {
     pub variables: BTreeMap<String, String>,
     /// And on its standard input: the record of what has ended, as JSON.
     pub record: String,
+    /// Its directory, which need not be there. It goes once what became of the command is written down.
+    pub home: PathBuf,
 }
 
 /// Runs a command to its end. An error says why it did not do what it is there for. Dropped, it may go on: a call with the
@@ -35,6 +39,27 @@ pub struct AfterCall {
 pub type RunAfter = Arc<
     dyn Fn(AfterCall) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send>> + Send + Sync,
 >;
+
+/// Removes what a command left, if it left anything.
+pub(crate) fn discard(home: &Path) {
+    match fs::remove_dir_all(home) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            tracing::warn!(path = %home.display(), %error, "what a command left stays on disk");
+        }
+        _ => {}
+    }
+}
+
+/// Removes what is left of commands for which no message waits.
+pub(crate) fn sweep<'a>(commands: &Path, messages: impl Iterator<Item = &'a OutgoingMessage>) {
+    let waiting = messages.filter(|message| message.is_command() && message.is_waiting());
+    let wanted: HashSet<_> = waiting.map(|message| message.home(commands)).collect();
+    for left in fs::read_dir(commands).into_iter().flatten().flatten() {
+        if !wanted.contains(&left.path()) {
+            discard(&left.path());
+        }
+    }
+}
 
 /// What has ended, and how.
 struct Ended<'a> {

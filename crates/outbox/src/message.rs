@@ -1,6 +1,7 @@
 //! A message to someone outside, as it is kept until it has arrived.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -103,6 +104,11 @@ impl OutgoingMessage {
 
     pub(crate) fn is_command(&self) -> bool {
         matches!(self.to, Addressee::After { .. })
+    }
+
+    /// Where it has its files while it runs, if it is a command. Each try has a directory of its own.
+    pub(crate) fn home(&self, commands: &Path) -> PathBuf {
+        commands.join(format!("{}-{}", self.id, self.failures))
     }
 
     pub(crate) fn is_waiting(&self) -> bool {

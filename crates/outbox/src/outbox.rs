@@ -1,8 +1,9 @@
 //! The outbox: what is to be told goes in before it is true for others, and stays until it has arrived.
 
+use std::collections::HashSet;
 use std::io;
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -20,7 +21,9 @@ use crate::news;
 use crate::send::{self, NotDelivered};
 use crate::shelf::Shelf;
 use branchyard_config::{Config, Statuses, crash_point};
-use branchyard_model::{DeliveryId, ErrorKind, PipelineRecord, Problem, RepoName, RunRecord};
+use branchyard_model::{
+    DeliveryId, ErrorKind, PipelineId, PipelineRecord, Problem, RepoName, RunRecord,
+};
 
 /// Of so many subjects is remembered what was last said.
 const REMEMBERED: NonZeroUsize = NonZeroUsize::new(10_000).expect("not zero");
@@ -46,6 +49,10 @@ struct OutboxInner {
     shelf: Mutex<Shelf>,
     /// What was last said about each subject: the same is not said twice.
     said: Mutex<LruCache<String, String>>,
+    /// Pipelines whose ends are noted and not on record yet: the commands that follow them wait for that.
+    ending: Mutex<HashSet<PipelineId>>,
+    /// Where commands have their directories.
+    commands: PathBuf,
     wake: Notify,
     leaving: CancellationToken,
 }
@@ -71,10 +78,13 @@ impl Outbox {
         for message in shelf.all() {
             known.put(message.about.clone(), said(message));
         }
+        after::sweep(&state.join("after"), shelf.all());
         let inner = OutboxInner {
             client: send::client().map_err(io::Error::other)?,
             shelf: Mutex::new(shelf),
             said: Mutex::new(known),
+            ending: Mutex::default(),
+            commands: state.join("after"),
             wake: Notify::new(),
             leaving: CancellationToken::new(),
             config,
@@ -111,6 +121,9 @@ impl Outbox {
         let (repo, id) = (&record.repo, record.pipeline_id);
         let of = (repo, MessageSubject::Pipeline(id));
         let mut messages = after::of_pipeline(config, record);
+        if !messages.is_empty() {
+            self.0.ending.lock().insert(id);
+        }
         for status in news::statuses(record, self.style(record), page) {
             let about = format!("{repo} {} {}", record.commit, status.context);
             let to = Addressee::Status {
@@ -130,6 +143,13 @@ impl Outbox {
             }
         }
         messages.into_iter().try_for_each(|it| self.add(it))
+    }
+
+    /// Has the commands run that follow a pipeline, whose end is on record by now.
+    pub fn release(&self, id: PipelineId) {
+        if self.0.ending.lock().remove(&id) {
+            self.wake();
+        }
     }
 
     /// Notes which commands are due at the end of a run. To be called before anyone is told of the end, and as often as one
@@ -222,7 +242,14 @@ impl Outbox {
         now: Timestamp,
         may_go: impl Fn(&OutgoingMessage) -> bool,
     ) -> Result<OutgoingMessage, Option<Timestamp>> {
-        self.0.shelf.lock().next(now, may_go).cloned()
+        let ending = self.0.ending.lock();
+        let is_recorded = |message: &OutgoingMessage| match message.subject {
+            MessageSubject::Pipeline(id) => !(message.is_command() && ending.contains(&id)),
+            MessageSubject::Run(_) => true,
+        };
+        let shelf = self.0.shelf.lock();
+        let next = shelf.next(now, |message| is_recorded(message) && may_go(message));
+        next.cloned()
     }
 
     /// Ends when there may be something new to send.
@@ -239,7 +266,9 @@ impl Outbox {
         message: &OutgoingMessage,
         run_after: &RunAfter,
     ) -> Result<(), NotDelivered> {
-        send::send(&self.0.client, &self.0.config, run_after, message).await
+        let home = message.home(&self.0.commands);
+        let receivers = (&self.0.client, &*self.0.config);
+        send::send(receivers, (run_after, home), message).await
     }
 
     /// Notes what became of a message, unless a newer one took its place.
@@ -251,6 +280,7 @@ impl Outbox {
     ) {
         let mut shelf = self.0.shelf.lock();
         let Some(message) = shelf.get(sent.id).cloned() else {
+            after::discard(&sent.home(&self.0.commands));
             return;
         };
         let settled = match result {
@@ -277,9 +307,12 @@ impl Outbox {
                 }
             }
         };
-        if let Err(error) = shelf.settle(settled) {
-            // The next daemon sends it again.
-            tracing::error!(delivery = %sent.id, %error, "what became of a message is not written down");
+        match shelf.settle(settled) {
+            Ok(()) => after::discard(&sent.home(&self.0.commands)),
+            // The next daemon sends it again; of a command it finds out how it ended.
+            Err(error) => {
+                tracing::error!(delivery = %sent.id, %error, "what became of a message is not written down");
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! One message on its way to its receiver.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -73,9 +74,8 @@ pub(crate) fn check(webhook: &Webhook) -> Result<(), String> {
 }
 
 pub(crate) async fn send(
-    client: &Client,
-    config: &Config,
-    run_after: &RunAfter,
+    (client, config): (&Client, &Config),
+    (run_after, home): (&RunAfter, PathBuf),
     message: &OutgoingMessage,
 ) -> Result<(), NotDelivered> {
     // What stands in an answer of the forge is shown without the token; the URL of a webhook may hold a secret, which what
@@ -100,6 +100,7 @@ pub(crate) async fn send(
                 command: command.clone(),
                 variables: variables.clone(),
                 record: record.clone(),
+                home,
             };
             return run_after(call).await.map_err(|why| NotDelivered {
                 why,

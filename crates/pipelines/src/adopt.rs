@@ -54,14 +54,12 @@ pub(crate) fn adopt(pipelines: &Pipelines, is_copy: bool) {
     for record in unended {
         let id = record.pipeline_id;
         let done = if is_copy {
+            // The original tells how it goes on there.
             let why = "this yard is a copy, and the pipeline was under way in the original";
-            give_up(pipelines, record, why)
+            give_up(pipelines, record, why, false)
         } else if pipelines.inner().repos.get(&record.repo).is_err() {
-            give_up(
-                pipelines,
-                record,
-                "its repository is not configured any more",
-            )
+            let why = "its repository is not configured any more";
+            give_up(pipelines, record, why, true)
         } else {
             open(pipelines, record).map(|opened| ready.push(opened))
         };
@@ -75,17 +73,26 @@ pub(crate) fn adopt(pipelines: &Pipelines, is_copy: bool) {
     }
 }
 
-/// Ends a pipeline with which this daemon does not go on.
-fn give_up(pipelines: &Pipelines, mut record: PipelineRecord, why: &str) -> io::Result<()> {
+/// Ends a pipeline with which this daemon does not go on. Others are told, if it `is_told`.
+fn give_up(
+    pipelines: &Pipelines,
+    mut record: PipelineRecord,
+    why: &str,
+    is_told: bool,
+) -> io::Result<()> {
     record.state = PipelineState::Cancelled;
     record.ended_at = Some(Timestamp::now());
     record.reason = Some(why.to_owned());
     for job in record.jobs.iter_mut().filter(|job| !job.state.is_ended()) {
         job.state = JobState::Cancelled;
     }
-    pipelines.inner().outbox.note(&record)?;
-    pipelines.inner().disk.save(&record)?;
+    let (disk, outbox) = (&pipelines.inner().disk, &pipelines.inner().outbox);
+    if is_told {
+        outbox.note(&record)?;
+    }
+    disk.save(&record)?;
     pipelines.note(&record);
+    outbox.release(record.pipeline_id);
     Ok(())
 }
 

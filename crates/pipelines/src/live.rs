@@ -189,6 +189,7 @@ impl LivePipeline {
         self.margin.spend(|| self.disk.save(record))?;
         journal.close();
         self.record.send_replace(record.clone());
+        self.outbox.release(self.id);
         Ok(())
     }
 

@@ -190,6 +190,7 @@ fn reject(
     let end = End::new(AuditOutcome::Failed).code(code);
     record_start(pipelines, id, one, principal, end);
     pipelines.note(&record);
+    pipelines.inner().outbox.release(id);
     let event = Box::new(PipelineEvent::of(&record));
     one.repo.news().publish(YardChange::Pipeline(event));
     Ok(id)

@@ -29,14 +29,13 @@ const SHOWN: usize = 200;
 /// it is there for.
 pub async fn run_after(runs: &Runs, call: AfterCall) -> Result<(), String> {
     let shared = runs.inner();
-    let (name, timeout) = (call.id.to_string(), call.command.timeout());
-    let id = RunId::parse(&name).map_err(|problem| problem.detail)?;
-    let home = shared.margin.state().join("after").join(name);
-    let (starting, at) = (shared.clone(), home.clone());
-    let found = blocking(move || match Supervisor::find(&at) {
+    let (timeout, home) = (call.command.timeout(), call.home.clone());
+    let id = RunId::parse(&call.id.to_string()).map_err(|problem| problem.detail)?;
+    let starting = shared.clone();
+    let found = blocking(move || match Supervisor::find(&call.home) {
         Ok(FoundSupervisor::Alive(supervisor)) => Ok(Some(supervisor)),
         Ok(FoundSupervisor::Gone) => Ok(None),
-        Ok(FoundSupervisor::NeverStarted) => start(&starting, id, &at, &call).map(Some),
+        Ok(FoundSupervisor::NeverStarted) => start(&starting, id, &call).map(Some),
         Err(error) => Err(format!("its supervisor could not be looked for: {error}")),
     });
     if let Some(supervisor) = found.await? {
@@ -44,16 +43,12 @@ pub async fn run_after(runs: &Runs, call: AfterCall) -> Result<(), String> {
     }
     let shared = shared.clone();
     blocking(move || {
-        let verdict = if let Some(exit) = Exit::load(&home) {
+        if let Some(exit) = Exit::load(&home) {
             judge(&exit, timeout, &home.join("journal"))
         } else {
             end_the_rest(&shared, id);
             Err("its supervisor ended without a word".to_owned())
-        };
-        if let Err(error) = fs::remove_dir_all(&home) {
-            tracing::warn!(path = %home.display(), %error, "what a command left stays on disk");
         }
-        verdict
     })
     .await
 }
@@ -66,12 +61,8 @@ async fn blocking<T: Send + 'static>(
 }
 
 /// After an error it was not started.
-fn start(
-    shared: &RunsInner,
-    id: RunId,
-    home: &Path,
-    call: &AfterCall,
-) -> Result<Supervisor, String> {
+fn start(shared: &RunsInner, id: RunId, call: &AfterCall) -> Result<Supervisor, String> {
+    let home = &*call.home;
     let stdin = home.join("stdin");
     let work = make_directory(home, &stdin, &call.record)
         .map_err(|error| format!("its directory could not be made: {error}"))?;

@@ -23,10 +23,10 @@ pub(super) fn tool() -> Tool {
     Tool::new::<DeliveriesArgs, Paged<ListedDeliveries<'_>>, _>(
         &ToolEntry {
             name: "deliveries",
-            title: "Messages to forges and webhooks",
+            title: "Messages to forges and webhooks, and commands",
             description: "Lists which commit statuses and webhooks of a repository were sent, wait to be sent again \
-                or were given up, and why, the newest first; or sends one of them once more. Use it when a forge \
-                does not show how a pipeline went.",
+                or were given up, and why, the newest first, and so the operator's commands after runs and pipelines; \
+                or sends or runs one of them once more. Use it when a forge does not show how a pipeline went.",
             set: Toolset::Ops,
             right: Scope::RepoRead,
             effect: Effect::WRITES.reaching_out(),

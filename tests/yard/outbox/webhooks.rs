@@ -61,3 +61,57 @@ async fn each_state_is_told_and_signed() {
     );
     yard.stop().await;
 }
+
+#[tokio::test]
+async fn a_copy_of_a_yard_tells_nothing_of_what_the_original_does() {
+    let receiver = Receiver::start().await;
+    let mut yard = Yard::asleep(Options::default());
+    let gate = yard.dir.path().join("open");
+    yard.configure(Options {
+        tables: format!(
+            "[webhooks.chat]\nurl = \"{}/chat\"\n[after.all]\ncommand = [\"touch\", {:?}]\nsandbox = false\n",
+            receiver.url,
+            yard.dir.path().join("told")
+        ),
+        ..Options::default()
+    });
+    let wait = format!("until [ -e {} ]; do sleep 0.02; done", gate.display());
+    let job = format!("{{runs-on: linux, timeout-minutes: 1, steps: [{{run: {wait:?}}}]}}");
+    yard.origin
+        .workflow("ci.yml", &format!("on: push\njobs: {{test: {job}}}\n"));
+    let mut daemon = yard.start_binary(&[]).await;
+    let started = yard
+        .post_json("/api/repos/demo/pipelines", json!({ "event": "push" }))
+        .await;
+    let path = format!(
+        "/api/pipelines/{}",
+        started["pipeline_id"].as_str().unwrap()
+    );
+    yard.until_json(&path, |pipeline| {
+        pipeline["jobs"][0]["steps"][0]["state"] == "running"
+    })
+    .await;
+    yard.all_delivered().await;
+    let before = receiver.received().len();
+    let (original, address) = (yard.workspaces.clone(), yard.url.clone());
+    let copy = yard.dir.path().join("copied");
+    let copied = std::process::Command::new("cp")
+        .args(["-a".as_ref(), original.as_os_str(), copy.as_os_str()])
+        .status();
+    assert!(copied.unwrap().success());
+    yard.workspaces = copy;
+    let mut second = yard.start_binary(&[]).await;
+    assert_eq!(yard.get_json(&path).await["state"], "cancelled");
+    second.stop().await;
+    assert_eq!(receiver.received().len(), before);
+    assert!(!yard.dir.path().join("told").exists());
+    (yard.workspaces, yard.url) = (original, address);
+    std::fs::write(gate, "").unwrap();
+    assert_eq!(
+        yard.get_json(&format!("{path}?wait=50s")).await["state"],
+        "succeeded"
+    );
+    yard.all_delivered().await;
+    assert!(yard.dir.path().join("told").exists());
+    daemon.stop().await;
+}
