@@ -12,7 +12,9 @@ use tokio::time::timeout;
 use super::AuthorizedApp;
 use super::workspace_lock;
 use branchyard_git as git;
-use branchyard_model::{BranchName, CommitId, ErrorKind, Problem, RepoName, Salvage, Warning};
+use branchyard_model::{
+    BranchName, CommitId, ErrorKind, NamedRef, Problem, RepoName, Salvage, Warning,
+};
 use branchyard_workspace::repos::remote;
 use branchyard_workspace::repos::{Registration, Repo, Source};
 use branchyard_workspace::{
@@ -138,7 +140,12 @@ pub fn known_branches(app: &AuthorizedApp, repo: &RepoName) -> Result<Vec<Branch
     let repo = app.repo(repo)?;
     let mut known = app.branches_on_disk(&repo);
     if repo.is_cloned() {
-        known.extend(git::remote_branches(&repo.open_store()?)?);
+        let of_remote = git::remote_branches(&repo.open_store()?)?;
+        known.extend(
+            of_remote
+                .into_iter()
+                .filter(|name| NamedRef::of(name).is_none()),
+        );
     }
     known.retain(|branch| app.principal().sees(repo.name(), branch));
     known.sort();

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::support::remotes::{Auth, Fault, HttpRemote};
 use crate::support::{Agent, Options, Yard, events_of, git, json_of, problem_of};
 
 const WORKFLOW: &str = "on: push\njobs: {test: {runs-on: linux, steps: [{run: \"true\"}]}}\n";
@@ -190,6 +191,45 @@ async fn what_is_not_there_and_what_is_there_twice_are_refused() {
 }
 
 #[tokio::test]
+async fn nothing_of_one_stays_once_its_workspace_and_pipelines_are_gone() {
+    let mut yard = Yard::asleep(Options {
+        tables: "[pipelines]\nmax_pipelines = 1".to_owned(),
+        ..Options::default()
+    });
+    made(&yard);
+    yard.start().await;
+    built(&yard, "pull/7").await;
+    for branch in ["tags/v1.2", "main"] {
+        let body = json!({ "branch": branch });
+        let started = yard.post_json("/api/repos/demo/pipelines", body).await;
+        let id = started["pipeline_id"].as_str().unwrap();
+        let ended = yard
+            .get_json(&format!("/api/pipelines/{id}?wait=50s"))
+            .await;
+        assert_eq!(ended["state"], "succeeded", "{ended:#}");
+    }
+    let store = yard.store();
+    let all = || git(&store, &["for-each-ref", "--format=%(refname)"]);
+    assert!(all().contains("refs/remotes/origin/pull/7"), "{}", all());
+    assert!(all().contains("refs/branchyard/fetched/"), "{}", all());
+    let gone = yard.delete("/api/repos/demo/branches/pull%2F7").await;
+    assert_eq!(gone.status(), 204);
+    assert!(!all().contains("pull/7"), "{}", all());
+    yard.stop().await;
+    // What was fetched just now stays, so it is older.
+    git(&yard.store(), &["pack-refs", "--all"]);
+    yard.start().await;
+    for _ in 0..600 {
+        if !all().contains("refs/branchyard/fetched/") {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    assert!(!all().contains("refs/branchyard/fetched/"), "{}", all());
+    yard.stop().await;
+}
+
+#[tokio::test]
 async fn none_is_given_a_secret() {
     let mut yard = Yard::asleep(Options::default());
     let made = made(&yard);
@@ -212,4 +252,82 @@ async fn none_is_given_a_secret() {
         assert_eq!(warnings[0]["code"], "secret_withheld", "{name}: {run:#}");
     }
     yard.stop().await;
+}
+
+#[tokio::test]
+async fn a_web_page_in_the_place_of_the_remote_has_none_deleted() {
+    let mut yard = Yard::asleep(Options::default());
+    made(&yard);
+    let bare = yard.origin.bare.clone();
+    // Of tags alone, no list of branches tells.
+    git(&bare, &["update-ref", "-d", "refs/heads/main"]);
+    let remote = HttpRemote::start(&yard.origin, Auth::Anyone).await;
+    yard.configure(remote.options(""));
+    yard.start().await;
+    let (end, _) = built(&yard, "tags/v1.2").await;
+    assert_eq!(end["state"], "succeeded");
+    remote.fail(Fault::Page("<html>Back soon.</html>"));
+    let (end, _) = built(&yard, "tags/v1.2").await;
+    assert_eq!(end["code"], "remote_not_found", "{end:#}");
+    let kept = git(&yard.store(), &["for-each-ref", "refs/remotes/origin/tags"]);
+    assert!(kept.contains("tags/v1.2"), "{kept:?}");
+    remote.fail(Fault::None);
+    // What is gone there is gone.
+    git(&bare, &["tag", "-d", "v1.2"]);
+    git(&bare, &["tag", "v2", "refs/pull/7/head"]);
+    let (end, _) = built(&yard, "tags/v1.2").await;
+    assert_eq!(end["code"], "gone_upstream", "{end:#}");
+    let path = "/stream/repos/demo/branches/tags%2Fv3/make";
+    let (status, _) = problem_of(yard.post(path, json!({})).await).await;
+    assert_eq!(status, 404);
+    yard.stop().await;
+}
+
+#[tokio::test]
+async fn a_name_below_one_that_is_gone_is_built() {
+    let mut yard = Yard::asleep(Options::default());
+    made(&yard);
+    yard.origin.git(&[
+        "push",
+        "-q",
+        "origin",
+        "HEAD:refs/heads/pull",
+        "HEAD:refs/tags/v1",
+    ]);
+    yard.start().await;
+    for name in ["pull", "tags/v1"] {
+        let (end, _) = built(&yard, name).await;
+        assert_eq!(end["state"], "succeeded", "{name}");
+        let path = format!("/api/repos/demo/branches/{}", name.replace('/', "%2F"));
+        assert_eq!(yard.delete(&path).await.status(), 204);
+    }
+    let (_, log) = refused(&yard, "pull/7").await;
+    assert_eq!(log["code"], "branch_collides", "{log:#}");
+    yard.origin.delete("pull");
+    yard.origin.git(&["push", "-q", "origin", ":refs/tags/v1"]);
+    yard.origin
+        .git(&["push", "-q", "origin", "HEAD:refs/tags/v1/x"]);
+    for name in ["pull/7", "tags/v1/x"] {
+        let (end, _) = built(&yard, name).await;
+        assert_eq!(end["state"], "succeeded", "{name}");
+    }
+    yard.stop().await;
+}
+
+/// The status and the problem that `make` is refused with, before or after its stream began.
+async fn refused(yard: &Yard, name: &str) -> (u16, Value) {
+    let path = format!(
+        "/stream/repos/demo/branches/{}/make",
+        name.replace('/', "%2F")
+    );
+    let request = yard.request(reqwest::Method::POST, &path);
+    let answer = request
+        .header("accept", "application/x-ndjson")
+        .json(&json!({}));
+    let answer = answer.send().await.unwrap();
+    if answer.status() != 200 {
+        return problem_of(answer).await;
+    }
+    let events = events_of(answer).await;
+    (200, events.last().unwrap().data.clone())
 }

@@ -113,7 +113,7 @@ pub use public_host::PublicHost;
 pub use quoted_path::unquoted;
 pub use refs::{
     Seen, colliding_refs, delete_ref, delete_ref_at, forget_parked, keep, park, parked_tip,
-    read_ref, remote_branches, unpark, unpark_branch,
+    read_ref, refs_under, remote_branches, unpark, unpark_branch,
 };
 pub use remote::{
     fetch, fetch_all_heads, fetch_commit, fetch_ref, has_remote_tags, remote_branches_and_tags,

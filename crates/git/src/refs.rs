@@ -156,6 +156,12 @@ fn named_under(
         .collect())
 }
 
+/// The refs whose full names begin so.
+pub fn refs_under(store: &Repository, prefix: &str) -> Result<Vec<String>, Error> {
+    let names = names_under(store, prefix)?.into_iter();
+    Ok(names.map(|name| format!("{prefix}{name}")).collect())
+}
+
 /// What stands after `prefix` in the names of refs.
 pub(super) fn names_under(store: &Repository, prefix: &str) -> Result<Vec<String>, Error> {
     let mut found = Vec::new();

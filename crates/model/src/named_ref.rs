@@ -10,6 +10,9 @@ pub struct NamedRef {
 }
 
 impl NamedRef {
+    /// Where a store keeps what was fetched of them.
+    pub const KEPT: &str = "refs/branchyard/fetched/";
+
     /// What is meant by `tags/v1.2`, `pull/7`, `merge-requests/7` or `commits/` and an id, where there is no such branch.
     pub fn of(name: &BranchName) -> Option<Self> {
         let (kind, rest) = name.as_str().split_once('/')?;
@@ -58,7 +61,7 @@ impl NamedRef {
 
     /// The ref of a store that keeps what was fetched of it.
     pub fn kept_ref(&self) -> String {
-        format!("refs/branchyard/fetched/{}", self.name.dir())
+        format!("{}{}", Self::KEPT, self.name.dir())
     }
 }
 

@@ -107,6 +107,7 @@ async fn forget_the_old(pipelines: Pipelines, clock: SteadyClock) {
             forget_pipelines(&this, now);
             artifacts::sweep(&this, now);
             source::forget_snapshots(&this, now);
+            source::forget_fetched(&this);
             test_index::index_missing(&this);
         });
         if let Err(error) = looked.await {

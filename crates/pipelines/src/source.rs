@@ -1,5 +1,6 @@
 //! Which commit a pipeline is for. Nothing is changed but the store, which is brought up to date.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -9,7 +10,7 @@ use crate::pipelines::Pipelines;
 use branchyard_git::{self as git, CommitTree, Repository, commit_id, object_id};
 use branchyard_model::{BranchName, CommitId, ErrorKind, NamedRef, PipelineId, Problem};
 use branchyard_workspace::repos::{Repo, refs, remote};
-use branchyard_workspace::snapshot;
+use branchyard_workspace::{branch_not_found, snapshot};
 
 /// By then what was about to begin has begun.
 const SETTLED: SignedDuration = SignedDuration::from_hours(1);
@@ -190,15 +191,31 @@ pub(crate) fn forget_snapshots(pipelines: &Pipelines, now: Timestamp) {
     }
 }
 
-fn branch_not_found(branch: &BranchName) -> Problem {
-    let detail = match NamedRef::of(branch) {
-        Some(named) => format!(
-            "the remote has neither a branch {branch} nor {}",
-            named.full()
-        ),
-        None => format!("neither the remote nor this yard has a branch {branch}"),
-    };
-    Problem::new(ErrorKind::NotFound, "branch_not_found", detail).field("branch")
+/// Lets go of tags, requests and commits of which there is no pipeline any more. Blocks.
+pub(crate) fn forget_fetched(pipelines: &Pipelines) {
+    for repo in pipelines.inner().repos.list() {
+        let Ok(store) = repo.open_store() else {
+            continue;
+        };
+        let wanted: HashSet<_> = {
+            let known = pipelines.inner().known.read();
+            let of_repo = known.values().filter(|entry| entry.repo == *repo.name());
+            let named = of_repo.filter_map(|entry| NamedRef::of(&entry.branch));
+            named.map(|named| named.kept_ref()).collect()
+        };
+        let kept = git::refs_under(&store, NamedRef::KEPT).unwrap_or_default();
+        for name in kept.iter().filter(|name| !wanted.contains(*name)) {
+            // What was fetched just now may be about to have its pipeline. An older one may be in the packed refs.
+            let file = repo.store().path().join(name).metadata();
+            let age = file.and_then(|file| file.modified()).map(|at| at.elapsed());
+            if matches!(age, Ok(Ok(age)) if age < SETTLED.unsigned_abs()) {
+                continue;
+            }
+            if let Err(error) = git::delete_ref(&store, name) {
+                tracing::warn!(repo = %repo.name(), name, %error, "what was fetched for a pipeline stays");
+            }
+        }
+    }
 }
 
 fn commit_not_found(commit: &CommitId, branch: &BranchName) -> Problem {

@@ -62,7 +62,7 @@ impl From<Error> for Problem {
     }
 }
 
-pub(super) fn branch_not_found(branch: &BranchName) -> Problem {
+pub fn branch_not_found(branch: &BranchName) -> Problem {
     Problem::new(
         ErrorKind::NotFound,
         "branch_not_found",

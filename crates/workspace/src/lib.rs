@@ -76,7 +76,7 @@ use branchyard_model::{Phase, Warm, Warning};
 
 pub use agents::{AgentBranch, AgentBranches};
 pub use describe::Description;
-pub use error::{Error, check_is_branch, protected_branch, protected_from};
+pub use error::{Error, branch_not_found, check_is_branch, protected_branch, protected_from};
 pub use files::{
     Entry, EntryKind, FilePart, FileText, Grep, GrepRequest, LineMatch, LinesOfPart, ListRequest,
     Listing, Matches, RawFile, ReadRequest, Stamp,

@@ -6,6 +6,7 @@
 use crate::{Error, Workspace};
 use branchyard_config::crash_point;
 use branchyard_git::{self as git, Seen};
+use branchyard_model::NamedRef;
 use branchyard_runtime::disk::Moment;
 
 /// What is left to do once the directory is gone. Its commits are known to the remote, or saved, as far as they were
@@ -20,6 +21,10 @@ pub(crate) fn finish(workspace: &Workspace, looked_at: Option<Moment>) -> Result
     crash_point("remove-unnamed");
     git::forget_parked(&store, workspace.branch())?;
     Seen(&workspace.branch().dir()).forget(&store)?;
+    if NamedRef::of(workspace.branch()).is_some() {
+        // No list of the remote's branches says that it is gone.
+        git::delete_ref(&store, &workspace.branch().remote_ref())?;
+    }
     let (trash, admin) = (&workspace.yard().trash, workspace.worktree().admin());
     let name = format!("{}-admin", workspace.branch().dir());
     let taken = match looked_at {

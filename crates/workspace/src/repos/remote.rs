@@ -12,7 +12,7 @@ use super::blocking::blocking;
 use super::refs;
 use super::repo::{Progress, Repo};
 use branchyard_git as git;
-use branchyard_model::{BranchName, CommitId, NamedRef, Phase};
+use branchyard_model::{BranchName, CommitId, ErrorKind, NamedRef, Phase, Problem};
 use branchyard_runtime::single_flight::Reporter;
 use branchyard_runtime::yard_events::RepoChange;
 
@@ -22,6 +22,11 @@ pub async fn ask(
     branch: &BranchName,
     not_before: Instant,
 ) -> Result<Asked, RepoError> {
+    if let Some(named) = NamedRef::of(branch)
+        && let Some(commit) = named.commit()
+    {
+        return ask_for_commit(this, &named, commit).await;
+    }
     if let Some(asked) = this
         .answers()
         .of(branch)
@@ -79,7 +84,7 @@ pub async fn bring(
     let repo = this.clone();
     progress(Phase::Fetch, None);
     if let Some(named) = asked.named(branch) {
-        refs::bring_as_branch(this, &named, progress).await?;
+        bring_as_branch(this, &named, progress).await?;
         repo.tell(RepoChange::Fetched);
         return Ok(());
     }
@@ -109,6 +114,80 @@ pub async fn bring(
     }
 }
 
+/// A commit is not asked for with others: they are not to wait until it is fetched, which is what it takes to know of it.
+async fn ask_for_commit(
+    repo: &Arc<Repo>,
+    named: &NamedRef,
+    commit: CommitId,
+) -> Result<Asked, RepoError> {
+    let began = Instant::now();
+    let found = refs::bring(repo, named, &|_, _| {}).await?;
+    // The id of a tag leads to a commit, and is none.
+    let is_it = found.is_some_and(|found| found.to_string() == commit.as_str());
+    Ok(Asked {
+        head: is_it.then_some(commit),
+        at: Timestamp::now(),
+        kind: HeadKind::Named,
+        began,
+    })
+}
+
+/// Brings what is no branch here, and has it be what the remote has for a branch of that name.
+async fn bring_as_branch(
+    this: &Arc<Repo>,
+    named: &NamedRef,
+    progress: Progress<'_>,
+) -> Result<(), RepoError> {
+    let brought = refs::bring(this, named, progress).await?;
+    let commit = brought.ok_or_else(|| {
+        let detail = format!("{} of the remote leads to no commit", named.full());
+        Problem::new(ErrorKind::NotFound, "commit_not_found", detail).field("branch")
+    })?;
+    let (repo, branch) = (this.clone(), named.name().clone());
+    let beside = blocking(move || {
+        let store = repo.open_store()?;
+        Ok(git::colliding_refs(
+            &store,
+            "refs/remotes/origin/",
+            &branch,
+        )?)
+    });
+    let beside = beside.await?;
+    let branches = beside.iter().filter(|other| NamedRef::of(other).is_none());
+    let there = heads_of(this, branches.map(BranchName::local_ref).collect()).await?;
+    if let Some(other) = there.keys().next() {
+        let (branch, other) = (named.name(), other.trim_start_matches("refs/heads/"));
+        let detail = format!("{branch} cannot be here beside the branch {other} of the remote");
+        let problem = Problem::new(ErrorKind::Conflict, "branch_collides", detail);
+        return Err(problem.field("branch").into());
+    }
+    let (repo, branch) = (this.clone(), named.name().clone());
+    blocking(move || {
+        let store = repo.open_store()?;
+        for gone in beside {
+            git::delete_ref(&store, &gone.remote_ref())?;
+        }
+        Ok(git::keep(&store, &branch.remote_ref(), commit)?)
+    })
+    .await
+}
+
+/// Where the remote has nothing of what it was asked for, it may have given no answer at all: over HTTP git takes a page that
+/// is no list of refs for a list of none. Then there is nothing else either, though there was once.
+async fn check_answered(repo: &Arc<Repo>) -> Result<(), RepoError> {
+    let url = repo.config().url.as_str();
+    if !url.starts_with("http") || !repo.is_cloned() {
+        return Ok(());
+    }
+    let this = repo.clone();
+    let known = blocking(move || Ok(git::remote_branches(&this.open_store()?)?)).await?;
+    let is_silent = || git::remote_branches_and_tags(repo.git(), url);
+    if !known.is_empty() && is_silent().await?.is_empty() {
+        return Err(git::Error::nothing_listed().into());
+    }
+    Ok(())
+}
+
 async fn ask_all(repo: &Arc<Repo>, branches: Vec<BranchName>) -> Result<Answers, RepoError> {
     let began = Instant::now();
     let named: Vec<_> = branches.iter().filter_map(NamedRef::of).collect();
@@ -117,6 +196,9 @@ async fn ask_all(repo: &Arc<Repo>, branches: Vec<BranchName>) -> Result<Answers,
         .filter(|branch| NamedRef::of(branch).is_none());
     let mut heads = heads_of(repo, plain.map(BranchName::local_ref).collect()).await?;
     let mut tips = refs::tips(repo, &named).await?;
+    if tips.values().any(|(_, head)| head.is_none()) {
+        check_answered(repo).await?;
+    }
     let at = Timestamp::now();
     let answers: Vec<_> = branches
         .into_iter()
