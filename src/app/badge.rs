@@ -6,10 +6,7 @@ use branchyard_model::{
     BranchName, EndState, ErrorKind, PipelineRecord, PipelineState, Problem, RepoName, RunKind,
     RunState,
 };
-use branchyard_pipelines::PipelineFilter;
-
-/// The newest pipelines of a branch that are looked at. Each of its workflow files has one among them.
-const NEWEST: usize = 50;
+use branchyard_pipelines::{PipelineFilter, newest_of_files};
 
 /// How the newest builds of a branch went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,8 +50,7 @@ pub async fn standing(
             file: file.clone(),
             ..PipelineFilter::default()
         };
-        let (found, _) = pipelines.list(&name, &filter, NEWEST, |_| true)?;
-        if let Some(standing) = of_pipelines(found) {
+        if let Some(standing) = of_pipelines(&newest_of_files(&pipelines, &name, &filter)) {
             return Ok(standing);
         }
         let filter = Filter {
@@ -72,15 +68,8 @@ pub async fn standing(
     .await
 }
 
-/// None if there is no pipeline; they come newest first.
-fn of_pipelines(found: Vec<PipelineRecord>) -> Option<Standing> {
-    let mut newest: Vec<PipelineRecord> = Vec::new();
-    for record in found {
-        let is_known = newest.iter().any(|newer| newer.file == record.file);
-        if record.bisect.is_none() && !is_known {
-            newest.push(record);
-        }
-    }
+/// None if there is no pipeline.
+fn of_pipelines(newest: &[PipelineRecord]) -> Option<Standing> {
     let of_each = newest.iter().map(|record| match record.state {
         PipelineState::Succeeded => Standing::Passing,
         PipelineState::Failed | PipelineState::Rejected => Standing::Failing,

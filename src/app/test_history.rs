@@ -59,6 +59,10 @@ pub async fn list(
             Problem::new(ErrorKind::Internal, "tests_unreadable", detail)
         })?;
         found.retain(|test| filter.takes(test));
+        if principal.require_all_branches().is_err() {
+            // One for each test is kept, which may be that of another branch.
+            found.iter_mut().for_each(|test| test.file = None);
+        }
         let next = from.saturating_add(limit);
         let is_more = next < found.len();
         let items = found.into_iter().skip(from).take(limit).collect();

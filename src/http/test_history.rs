@@ -18,7 +18,7 @@ const DEFAULT_PAGE: usize = 50;
 pub(super) fn routes() -> Vec<Route> {
     vec![
         reads(
-            "listTests",
+            "listTestHistory",
             "List the tests of a repository, as they went of late",
         )
         .gives("A page of them: those that fail first, then flaky ones.")

@@ -5,6 +5,16 @@ use crate::support::{Options, Yard, problem_of};
 const WORKFLOW: &str = "on: push\njobs: {test: {runs-on: linux, steps: [{run: ./test}]}}\n";
 
 impl Yard {
+    /// Runs a pipeline to its end.
+    async fn ended_pipeline(&self, body: serde_json::Value) {
+        let begun = self.post_json("/api/repos/demo/pipelines", body).await;
+        let path = format!(
+            "/api/pipelines/{}?wait=50s",
+            begun["pipeline_id"].as_str().unwrap()
+        );
+        assert!(self.get_json(&path).await["ended_at"].is_string());
+    }
+
     /// What the badge says to those who have no credential.
     async fn badge(&self, query: &str) -> String {
         let request = self.client.get(format!("{}/badges/demo{query}", self.url));
@@ -34,17 +44,30 @@ async fn a_badge_says_how_the_newest_builds_of_a_branch_went() {
     for (command, said) in [("exit 1", "failing"), ("exit 0", "passing")] {
         yard.origin
             .workflow("ci.yml", &WORKFLOW.replace("./test", command));
-        let body = serde_json::json!({ "branch": "main" });
-        let begun = yard.post_json("/api/repos/demo/pipelines", body).await;
-        let path = format!(
-            "/api/pipelines/{}?wait=50s",
-            begun["pipeline_id"].as_str().unwrap()
-        );
-        yard.get_json(&path).await;
+        yard.ended_pipeline(serde_json::json!({ "branch": "main" }))
+            .await;
         assert_eq!(yard.badge("").await, said);
         assert_eq!(yard.badge("?file=ci.yml").await, said);
         assert_eq!(yard.badge("?file=other.yml").await, "unknown");
     }
+    // What is not committed says nothing of the branch, and each file counts.
+    yard.make("main", &["who"]).await;
+    std::fs::write(
+        yard.workspace("main").join(".branchyard/workflows/ci.yml"),
+        WORKFLOW.replace("./test", "exit 1"),
+    )
+    .unwrap();
+    yard.ended_pipeline(serde_json::json!({ "branch": "main", "source": "workspace" }))
+        .await;
+    assert_eq!(yard.badge("").await, "passing");
+    yard.origin
+        .workflow("other.yml", &WORKFLOW.replace("./test", "exit 1"));
+    yard.ended_pipeline(serde_json::json!({ "branch": "main", "file": "other.yml" }))
+        .await;
+    yard.ended_pipeline(serde_json::json!({ "branch": "main", "file": "ci.yml" }))
+        .await;
+    assert_eq!(yard.badge("").await, "failing");
+    assert_eq!(yard.badge("?file=ci.yml").await, "passing");
     assert_eq!(yard.badge("?branch=feature%2Fnone").await, "unknown");
     yard.stop().await;
 }

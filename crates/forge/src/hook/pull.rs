@@ -63,11 +63,15 @@ impl PullNews {
         })
     }
 
-    /// Whether it is of the repository that is cloned from there. One secret may be that of many repositories. A URL that is
-    /// not a forge's tells nothing.
+    /// Whether it is of the repository that is cloned from there. One secret may be that of many repositories. A forge may be
+    /// below a path, and a URL that is not a forge's tells nothing.
     pub fn is_of(&self, clone_url: &str) -> bool {
         match (&self.repo, path_of(clone_url)) {
-            (Some(repo), Some(path)) => repo.eq_ignore_ascii_case(&path),
+            (Some(repo), Some(path)) => {
+                let (repo, path) = (repo.to_lowercase(), path.to_lowercase());
+                path.strip_suffix(&repo)
+                    .is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+            }
             _ => true,
         }
     }

@@ -143,10 +143,16 @@ fn a_pull_request_is_of_the_repository_that_it_names() {
         "https://github.com/Orchard/yard.git",
         "git@github.com:orchard/yard",
         "/srv/repos/any.git",
+        "https://forge.example.org/below/orchard/yard.git",
         "file:///any",
     ];
     for url in here {
         assert!(pull.is_of(url), "{url}");
     }
-    assert!(!pull.is_of("https://github.com/team/other.git"));
+    for url in [
+        "https://github.com/team/other.git",
+        "https://github.com/an-orchard/yard.git",
+    ] {
+        assert!(!pull.is_of(url), "{url}");
+    }
 }
