@@ -2,10 +2,11 @@
 
 use super::Context;
 use super::exit::{self, Failure};
+use super::run_name::RunName;
 use super::subject::Subject;
 use super::values;
 use branchyard::http::Cancelled;
-use branchyard_model::{GroupId, GroupRecord, GroupState, RunId};
+use branchyard_model::{GroupId, GroupRecord, GroupState};
 
 /// Cancel runs
 ///
@@ -18,9 +19,9 @@ Examples:
   branchyard cancel 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b
   branchyard cancel --group 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6c")]
 pub(crate) struct Args {
-    /// The ids of the runs
-    #[arg(value_name = "RUN", value_parser = values::run, required_unless_present = "group")]
-    runs: Vec<RunId>,
+    /// The runs: their ids, the starts or ends of these, or @last
+    #[arg(value_name = "RUN", value_parser = RunName::parse, required_unless_present = "group")]
+    runs: Vec<RunName>,
     /// Cancel all runs of this group
     #[arg(long, value_name = "ID", value_parser = values::group)]
     group: Option<GroupId>,
@@ -36,7 +37,7 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
     let mut failed = None;
     for run in &args.runs {
         // The others are to be cancelled all the same.
-        if let Err(failure) = cancel_run(context, *run, args.force).await
+        if let Err(failure) = cancel_run(context, run, args.force).await
             && let Some(earlier) = failed.replace(failure)
         {
             context.console.failure(&earlier);
@@ -45,7 +46,8 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
     failed.map_or(Ok(exit::OK), Err)
 }
 
-async fn cancel_run(context: &Context, run: RunId, force: bool) -> Result<u8, Failure> {
+async fn cancel_run(context: &Context, run: &RunName, force: bool) -> Result<u8, Failure> {
+    let run = run.find(context).await?;
     let answer = context.client.cancel(Subject::Run(run), force).await?;
     context.show(&answer, |cancelled: Cancelled| {
         let state = cancelled.record.state;

@@ -3,9 +3,9 @@
 use super::Context;
 use super::exit::Failure;
 use super::render::printable;
-use super::values;
+use super::run_name::RunArgs;
 use branchyard_journal::diagnostics::Diagnostics;
-use branchyard_model::{DiagnosticsSummary, RunId};
+use branchyard_model::DiagnosticsSummary;
 
 /// Print the errors and warnings in a run's output
 ///
@@ -14,17 +14,17 @@ use branchyard_model::{DiagnosticsSummary, RunId};
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  branchyard diagnostics 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b
+  branchyard diagnostics app main
   vim -q <(branchyard diagnostics 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b)")]
 pub(crate) struct Args {
-    /// The run's id
-    #[arg(value_parser = values::run)]
-    run: RunId,
+    #[command(flatten)]
+    pub(super) of: RunArgs,
 }
 
 pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
     let console = &context.console;
-    let path = format!("/api/runs/{}/diagnostics", args.run);
+    let run = args.of.find(context).await?;
+    let path = format!("/api/runs/{run}/diagnostics");
     let answer = context.client.get(&path).await?;
     context.show(&answer, |found: Diagnostics| {
         let lines = found.items.iter();

@@ -6,13 +6,13 @@ use super::Context;
 use super::board::Board;
 use super::exit::Failure;
 use super::progress::Progress;
+use super::run_name::RunArgs;
 use super::screen::Screen;
 use super::signals::{Clear, Interrupts, Role};
 use super::stream::EventStream;
 use super::subject::Subject;
 use super::values;
 use super::watch::watch;
-use branchyard_model::RunId;
 
 /// Show a run's output, or how a group goes, from the start or from a cursor
 ///
@@ -22,14 +22,15 @@ use branchyard_model::RunId;
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  branchyard follow 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b
+  branchyard follow                     the newest run
+  branchyard follow app main            the newest run of a branch
+  branchyard follow 4f5a6b              by the start or the end of its id
   branchyard follow 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b --json
   branchyard follow --group 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6c --output")]
 pub(crate) struct Args {
-    /// The id of a run, or of a group
-    #[arg(value_parser = values::run)]
-    id: RunId,
-    /// It is a group's
+    #[command(flatten)]
+    pub(super) of: RunArgs,
+    /// It is the id of a group
     #[arg(long)]
     group: bool,
     /// Of a group: show what its runs print too
@@ -51,7 +52,7 @@ async fn open(context: &Context, args: &Args) -> Result<EventStream, Failure> {
         let (client, from) = (context.client.clone(), args.from.clone());
         EventStream::follow(client, subject, from, output).await
     };
-    let id = args.id;
+    let id = args.of.find(context).await?;
     let group = Subject::Group(values::group(&id.to_string()).map_err(Failure::usage)?);
     if args.group {
         return Ok(opened(group, args.output).await?);

@@ -3,6 +3,7 @@
 use super::Context;
 use super::client::Query;
 use super::exit::Failure;
+use super::run_name::RunArgs;
 use super::values;
 use branchyard_model::RunId;
 
@@ -13,13 +14,14 @@ use branchyard_model::RunId;
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
 Examples:
-  branchyard log 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b --tail 50
+  branchyard log                        the newest run
+  branchyard log app main --tail 50     the newest run of a branch
+  branchyard log 4f5a6b                 by the start or the end of its id
   branchyard log 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b --lines 100-140
   branchyard log 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b --grep 'error|warning' -i -C 3")]
 pub(crate) struct Args {
-    /// The run's id
-    #[arg(value_parser = values::run)]
-    run: RunId,
+    #[command(flatten)]
+    pub(super) of: RunArgs,
     /// Only the last lines
     #[arg(long, value_name = "N")]
     tail: Option<u64>,
@@ -44,7 +46,8 @@ pub(crate) struct Args {
 }
 
 pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
-    let response = context.client.open(&path(args), "text/plain").await?;
+    let run = args.of.find(context).await?;
+    let response = context.client.open(&path(run, args), "text/plain").await?;
     let broke_off = |cause| {
         Failure::daemon(format!("the log broke off: {cause}"))
             .help("`branchyard follow` goes on by itself when a connection breaks")
@@ -52,7 +55,7 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
     context.print_as_it_comes(response, broke_off).await
 }
 
-fn path(args: &Args) -> String {
+fn path(run: RunId, args: &Args) -> String {
     Query::default()
         .with("tail", args.tail)
         .with("lines", args.lines.as_ref())
@@ -61,7 +64,7 @@ fn path(args: &Args) -> String {
         .with("limit", args.limit)
         .flag("ignore_case", args.ignore_case)
         .flag("strip_ansi", args.strip_ansi)
-        .after(&format!("/api/runs/{}/log", args.run))
+        .after(&format!("/api/runs/{run}/log"))
 }
 
 #[cfg(test)]
@@ -76,7 +79,7 @@ mod tests {
     fn only_what_was_asked_for_is_in_the_address() {
         let query = |words: &[&str]| match parse(&[&["log", RUN], words].concat()).command {
             Command::Client(ClientCommand::Log(args)) => {
-                let path = path(&args);
+                let path = path(RunId::parse(RUN).unwrap(), &args);
                 let rest = path.strip_prefix(&format!("/api/runs/{RUN}/log"));
                 rest.unwrap().to_owned()
             }

@@ -45,6 +45,7 @@ mod rerun;
 mod rm;
 mod rows;
 mod run;
+mod run_name;
 mod runs;
 mod salvage;
 mod screen;
@@ -120,15 +121,23 @@ impl Cli {
     fn read(words: Vec<OsString>) -> Result<Self, clap::Error> {
         let ends_in_hyphens = words.last().is_some_and(|word| word == "--");
         let mut cli = Self::try_parse_from(words)?;
-        if let Command::Client(ClientCommand::Make(args)) = &mut cli.command {
-            args.settle(ends_in_hyphens).map_err(|why| {
-                let mut command = Self::command();
-                command.build();
-                let command = command.find_subcommand_mut("make").cloned();
-                let mut command = command.unwrap_or_else(Self::command);
-                command.error(ErrorKind::ValueValidation, why)
-            })?;
-        }
+        // What only several words together tell.
+        let (name, checked) = match &mut cli.command {
+            Command::Client(ClientCommand::Make(args)) => ("make", args.settle(ends_in_hyphens)),
+            Command::Client(ClientCommand::Log(args)) => ("log", args.of.name().map(drop)),
+            Command::Client(ClientCommand::Follow(args)) => ("follow", args.of.name().map(drop)),
+            Command::Client(ClientCommand::Diagnostics(args)) => {
+                ("diagnostics", args.of.name().map(drop))
+            }
+            _ => return Ok(cli),
+        };
+        checked.map_err(|why| {
+            let mut command = Self::command();
+            command.build();
+            let command = command.find_subcommand_mut(name).cloned();
+            let mut command = command.unwrap_or_else(Self::command);
+            command.error(ErrorKind::ValueValidation, why)
+        })?;
         Ok(cli)
     }
 }

@@ -5,9 +5,8 @@ use serde_json::json;
 
 use super::Context;
 use super::exit::{self, Failure};
-use super::values;
+use super::run_name::RunName;
 use branchyard::http::Link;
-use branchyard_model::RunId;
 
 /// Open the page in a browser, logged in
 ///
@@ -20,9 +19,9 @@ Examples:
   branchyard open 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b    a run's output
   branchyard open --print                                 for a browser elsewhere")]
 pub(crate) struct Args {
-    /// A run whose output is to be shown; else the whole yard
-    #[arg(value_name = "RUN", value_parser = values::run)]
-    run: Option<RunId>,
+    /// A run whose output is to be shown, or @last; else the whole yard
+    #[arg(value_name = "RUN", value_parser = RunName::parse)]
+    run: Option<RunName>,
     /// Print the link and start no browser
     #[arg(long)]
     print: bool,
@@ -36,8 +35,11 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
     };
     let answer = client.post("/api/session/ticket", &json!({})).await?;
     let ticket: Link = answer.parse()?;
-    let view = args.run.map(|run| format!("#/run/{run}"));
-    let link = format!("{address}{}{}", ticket.path, view.unwrap_or_default());
+    let view = match &args.run {
+        Some(run) => format!("#/run/{}", run.find(context).await?),
+        None => String::new(),
+    };
+    let link = format!("{address}{}{}", ticket.path, view);
     if args.print || console.json {
         console.print_line(&link)?;
         return Ok(exit::OK);

@@ -8,8 +8,8 @@ use super::Context;
 use super::client::Start;
 use super::exit::Failure;
 use super::run::start;
+use super::run_name::RunName;
 use super::values;
-use branchyard_model::RunId;
 
 /// Run again what a run ran, as it was asked for then
 ///
@@ -21,9 +21,9 @@ Examples:
   branchyard rerun 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b
   branchyard rerun 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b --detach")]
 pub(crate) struct Args {
-    /// The id of the run to repeat
-    #[arg(value_parser = values::run)]
-    run: RunId,
+    /// The run to repeat: its id, the start or the end of that, or @last
+    #[arg(value_parser = RunName::parse)]
+    run: RunName,
     /// A variable of the run's environment again: values are not kept after a run's end; may be repeated
     #[arg(long = "env", value_name = "KEY=VALUE", value_parser = values::variable)]
     env: Vec<(String, String)>,
@@ -37,7 +37,7 @@ pub(crate) struct Args {
 
 pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
     let env: BTreeMap<_, _> = args.env.iter().cloned().collect();
-    let path = format!("/stream/runs/{}/rerun", args.run);
+    let path = format!("/stream/runs/{}/rerun", args.run.find(context).await?);
     let key = args.idempotency_key.as_ref();
     let request = Start::new(path, &json!({ "env": env }), key);
     start(context, &request, false, args.detach).await

@@ -4,6 +4,7 @@ use super::Context;
 use super::client::{Query, command_line};
 use super::exit::Failure;
 use super::render::{Cell, Tone, human_duration};
+use super::run_name::short;
 use super::values;
 use branchyard_model::{
     BranchName, Diagnostic, EndState, GroupId, RepoName, RunId, RunRecord, RunState,
@@ -98,7 +99,7 @@ fn row(run: RunRecord) -> Vec<Cell> {
     let (state, first_error) = (state_in_words(&run), first_error(&run));
     let took = run.duration_ms;
     vec![
-        Cell::whole(run.run_id),
+        Cell::whole(run.run_id).shown_as(short(run.run_id)),
         Cell::text(run.state.as_str()).shown_as(state).tone(tone),
         // For people it is part of the state.
         Cell::number(run.exit_code).shown_as(""),
@@ -165,6 +166,10 @@ mod tests {
         let table = Listing::of(TITLES, page(), row).table(None, false);
         assert!(table.contains("failed (2)"), "{table}");
         assert!(!table.contains("EXIT"), "{table}");
+        assert!(
+            table.lines().nth(1).unwrap().starts_with("3e4f5a6b  "),
+            "{table}"
+        );
     }
 
     #[test]

@@ -51,6 +51,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 const DEFAULT_PAGE: usize = 50;
+const SHORTEST_PART: usize = 4;
 const MAX_WAIT: Duration = Duration::from_secs(600);
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -72,6 +73,8 @@ struct ListParams {
     principal: Option<String>,
     /// Only runs whose command line, as JSON, has this text in it.
     command: Option<String>,
+    /// Only runs whose id starts or ends with this: 4 digits or more.
+    part: Option<String>,
     /// Only runs requested since: a time, or how long ago, such as `2h`.
     since: Option<String>,
     /// The `next` of the page before.
@@ -96,6 +99,7 @@ async fn list(
         group: params.group.as_deref().map(group).transpose()?,
         principal: params.principal,
         command: params.command,
+        part: params.part.as_deref().map(part).transpose()?,
         since: since.map(|text| moment("since", text)).transpose()?,
         before: params.before.as_deref().map(before).transpose()?,
     };
@@ -206,6 +210,17 @@ fn state(text: &str) -> Result<RunState, Problem> {
 
 fn group(text: &str) -> Result<GroupId, Problem> {
     GroupId::parse(text).map_err(|problem| problem.field("group"))
+}
+
+/// Of one that is shorter, most would be those of others.
+fn part(text: &str) -> Result<String, Problem> {
+    let is_part = |byte: u8| byte.is_ascii_hexdigit() || byte == b'-';
+    if text.len() < SHORTEST_PART || !text.bytes().all(is_part) {
+        let detail = format!("{text:?} is no part of the id of a run");
+        return Err(Problem::unprocessable("part", detail)
+            .help("give the start or the end of one, with 4 digits or more"));
+    }
+    Ok(text.to_ascii_lowercase())
 }
 
 fn before(text: &str) -> Result<RunId, Problem> {

@@ -4,6 +4,7 @@ use super::words;
 use crate::cli::Context;
 use crate::cli::exit::Failure;
 use crate::cli::render::{Cell, Listing, human_duration};
+use crate::cli::run_name::short;
 use crate::cli::subject::Subject;
 use crate::cli::values;
 use branchyard_model::{JobRecord, PipelineId, PipelineRecord, PipelineState, StepRecord};
@@ -75,7 +76,9 @@ fn step_row(job: &JobRecord, step: &StepRecord) -> Vec<Cell> {
         Cell::text(step.state.as_str()).tone(words::tone_of_step(step.state)),
         Cell::number(step.exit_code),
         Cell::default(),
-        step.run_id.map(Cell::whole).unwrap_or_default(),
+        step.run_id
+            .map(|id| Cell::whole(id).shown_as(short(id)))
+            .unwrap_or_default(),
         Cell::maybe(step.reason.as_ref()),
         Cell::default(),
     ]

@@ -180,3 +180,48 @@ async fn a_shared_run_goes_on_for_who_is_left() {
     newer.end().await.ok();
     yard.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_is_named_by_a_part_of_its_id_by_its_branch_or_as_the_newest() {
+    let mut yard = Yard::new().await;
+    yard.origin.branch("topic");
+    let none = cli(&yard, &["log"]).await;
+    none.refused(125, &["no run yet"]);
+    let run = yard.make("topic", &["who"]).await[0].data["run_id"].clone();
+    let run = run.as_str().unwrap().to_owned();
+    cli(&yard, &["make", "demo", "main", "--", "who"])
+        .await
+        .ok();
+    let (start, end) = (&run[..20], &run[30..]);
+    for words in [
+        &["log", &run][..],
+        &["log", start],
+        &["log", &end.to_uppercase()],
+        &["log", "demo", "topic"],
+        &["follow", end],
+    ] {
+        let log = cli(&yard, words).await.ok();
+        assert_eq!(log.text(), "topic\n", "{words:?}");
+    }
+    for words in [
+        &["log"][..],
+        &["log", "@last"],
+        &["follow"],
+        &["follow", "demo", "main"],
+    ] {
+        let log = cli(&yard, words).await.ok();
+        assert_eq!(log.text(), "main\n", "{words:?}");
+    }
+    // All runs of these weeks begin so.
+    let many = cli(&yard, &["log", &run[..4]]).await;
+    many.refused(125, &["more than one run", &run]);
+    let unknown = cli(&yard, &["cancel", "ffffffff"]).await;
+    unknown.refused(125, &["starts or ends with ffffffff", "branchyard runs"]);
+    let nothing = cli(&yard, &["diagnostics", "demo", "nowhere"]).await;
+    nothing.refused(125, &["no run of demo nowhere"]);
+    let done = cli(&yard, &["cancel", end]).await.ok();
+    assert!(done.stderr.contains("has ended already"), "{done:?}");
+    let again = cli(&yard, &["rerun", "@last"]).await.ok();
+    assert_eq!(again.text(), "main\n");
+    yard.stop().await;
+}

@@ -27,6 +27,8 @@ pub struct Filter {
     pub command: Option<String>,
     /// Only runs requested at that time or later.
     pub since: Option<Timestamp>,
+    /// Only runs whose id starts or ends so.
+    pub part: Option<String>,
     /// Only runs older than this one: the last of the page before.
     pub before: Option<RunId>,
 }
@@ -47,6 +49,10 @@ impl Filter {
             (
                 "instr(json_extract(record, '$.argv'), ?) > 0",
                 self.command.as_ref().map(text),
+            ),
+            (
+                "? IN (substr(id, 1, length(?)), substr(id, -length(?)))",
+                self.part.as_ref().map(text),
             ),
             ("id < ?", self.before.as_ref().map(text)),
             // Ids and times agree but for the clock's jumps: the oldest id bounds the walk, and the
