@@ -101,7 +101,7 @@ impl Secret {
     }
 
     /// Whether runs of this branch may have it. What stands for a tag, a request or a commit is no branch of the remote, and
-    /// may be anybody's work.
+    /// may be a stranger's work.
     pub fn is_for(&self, branch: &BranchName) -> bool {
         NamedRef::of(branch).is_none() && self.branches.matches(branch)
     }
