@@ -97,7 +97,10 @@ impl EventStream {
             return More::NothingLeft;
         };
         let chunk = response.chunk().await;
-        if let (Ok(None) | Err(_), Some(ending)) = (&chunk, self.ending.take()) {
+        // Output of another run may still come after the last event.
+        if !matches!(chunk, Ok(Some(_)))
+            && let Some(ending) = self.ending.take()
+        {
             return More::Ended(Box::new(ending));
         }
         match chunk {
@@ -342,21 +345,28 @@ mod tests {
 
     #[tokio::test]
     async fn output_of_a_group_may_come_after_its_summary() {
-        let router = Router::new().route(
-            "/stream/groups/{id}",
-            get(|| async {
-                let events = concat!(
-                    "{\"type\":\"summary\",\"id\":\"9\",\"state\":\"succeeded\"}\n",
-                    "{\"type\":\"stdout\",\"branch\":\"main\",\"line\":\"late\"}\n",
-                );
-                ndjson(false, Body::from(events))
-            }),
-        );
+        let is_read = Arc::new(tokio::sync::Notify::new());
+        let gate = is_read.clone();
+        let events = move || {
+            let gate = gate.clone();
+            let body = Body::from_stream(async_stream::stream! {
+                let summary = "{\"type\":\"summary\",\"id\":\"9\",\"state\":\"succeeded\"}\n";
+                yield Ok::<_, std::io::Error>(Bytes::from_static(summary.as_bytes()));
+                gate.notified().await;
+                let late = "{\"type\":\"stdout\",\"branch\":\"main\",\"line\":\"late\"}\n";
+                yield Ok(Bytes::from_static(late.as_bytes()));
+            });
+            async move { ndjson(false, body) }
+        };
+        let router = Router::new().route("/stream/groups/{id}", get(events));
         let group = Subject::Group(branchyard_model::GroupId::parse(RUN).unwrap());
         let client = client_of(router).await;
         let mut stream = EventStream::follow(client, group, None, true)
             .await
             .unwrap();
+        assert!(matches!(stream.more().await, More::Bytes));
+        assert!(stream.drain(|_, _| Ok(())).unwrap().is_none());
+        is_read.notify_one();
         let (output, ending) = read(&mut stream).await.unwrap();
         assert_eq!(output, b"late\n");
         assert!(matches!(ending, Some(Ending::Summary(_))), "{ending:?}");
