@@ -1,6 +1,6 @@
 //! Branches and their workspaces: list, describe, prepare, remove.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -58,12 +58,10 @@ pub async fn branches_after(
     most: usize,
 ) -> Result<BranchPage, Problem> {
     let repo = app.repo(repo)?;
-    let on_disk = app.branches_on_disk(&repo).into_iter();
+    let on_disk: HashSet<_> = app.branches_on_disk(&repo).into_iter().collect();
     let is_later = |branch: &BranchName| last.is_none_or(|last| branch > last);
-    let mut heads: BTreeMap<_, _> = on_disk
-        .filter(is_later)
-        .map(|branch| (branch, None))
-        .collect();
+    let later = on_disk.iter().filter(|branch| is_later(branch));
+    let mut heads: BTreeMap<_, _> = later.map(|branch| (branch.clone(), None)).collect();
     let mut notice = None;
     if remote {
         let age = match last {
@@ -77,24 +75,30 @@ pub async fn branches_after(
                 false => "the remote is empty: it has no branch yet",
             });
         }
-        for (name, commit) in all.iter() {
-            let branch = name.strip_prefix("refs/heads/").map(BranchName::parse);
-            if let Some(Ok(branch)) = branch
-                && is_later(&branch)
-                && app.principal().sees(repo.name(), &branch)
-            {
-                heads.insert(branch, Some(commit.clone()));
-            }
-        }
+        let mut names: Vec<_> = all
+            .iter()
+            .filter_map(|(name, commit)| Some((name.strip_prefix("refs/heads/")?, commit)))
+            .filter(|(name, _)| last.is_none_or(|last| *name > last.as_str()))
+            .collect();
+        names.sort_unstable_by_key(|(name, _)| *name);
+        // One more than the page has tells that there is another.
+        let seen = names.into_iter().filter_map(|(name, commit)| {
+            let branch = BranchName::parse(name).ok()?;
+            let is_seen = app.principal().sees(repo.name(), &branch);
+            is_seen.then(|| (branch, Some(commit.clone())))
+        });
+        heads.extend(seen.take(most.saturating_add(1)));
     }
     let mut rest = heads.into_iter();
     let mut wanted: Vec<_> = rest.by_ref().take(most).collect();
     let described = parallel(wanted.clone(), |(branch, _)| {
-        let workspace = app.yard().workspaces.get(&repo, &branch);
+        // Of thousands of branches of the remote, few have one.
+        let is_there = on_disk.contains(&branch);
+        let workspace = is_there.then(|| app.yard().workspaces.get(&repo, &branch));
         async move {
-            if !workspace.exists() {
+            let Some(workspace) = workspace.filter(|workspace| workspace.exists()) else {
                 return Ok(None);
-            }
+            };
             let described = timeout(LIST_PATIENCE, describe::describe(&workspace, false)).await;
             match described.unwrap_or_else(|_| Err(unresponsive(&branch).into())) {
                 // It is being made or removed.
