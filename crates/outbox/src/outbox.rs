@@ -271,6 +271,13 @@ impl Outbox {
         send::send(receivers, (run_after, home), message).await
     }
 
+    /// Removes what a message has on disk besides itself, if it is a command.
+    fn discard(&self, message: &OutgoingMessage) {
+        if message.is_command() {
+            after::discard(&message.home(&self.0.commands));
+        }
+    }
+
     /// Notes what became of a message, unless a newer one took its place.
     pub(crate) fn settle(
         &self,
@@ -280,7 +287,8 @@ impl Outbox {
     ) {
         let mut shelf = self.0.shelf.lock();
         let Some(message) = shelf.get(sent.id).cloned() else {
-            after::discard(&sent.home(&self.0.commands));
+            drop(shelf);
+            self.discard(sent);
             return;
         };
         let settled = match result {
@@ -307,8 +315,11 @@ impl Outbox {
                 }
             }
         };
-        match shelf.settle(settled) {
-            Ok(()) => after::discard(&sent.home(&self.0.commands)),
+        let written = shelf.settle(settled);
+        // Files take their time to go, and others have something to note meanwhile.
+        drop(shelf);
+        match written {
+            Ok(()) => self.discard(sent),
             // The next daemon sends it again; of a command it finds out how it ended.
             Err(error) => {
                 tracing::error!(delivery = %sent.id, %error, "what became of a message is not written down");
