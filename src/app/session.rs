@@ -25,7 +25,8 @@ pub struct Ticket {
     pub good_for: Duration,
 }
 
-pub async fn log_in(app: &AuthorizedApp) -> Result<Session, Problem> {
+/// Logs in the person of this name; without one, the person that the token is called after that they log in with.
+pub async fn log_in(app: &AuthorizedApp, person: Option<String>) -> Result<Session, Problem> {
     let now = Timestamp::now();
     let own = app.principal().grant().expires;
     let until = own.map_or(now + LASTS, |own| own.min(now + LASTS));
@@ -37,7 +38,12 @@ pub async fn log_in(app: &AuthorizedApp) -> Result<Session, Problem> {
         author: None,
     };
     let tokens = &app.yard().tokens;
-    let name = Name::Made("page-");
+    let person = person.or_else(|| {
+        let token = tokens.shown_by(app.principal())?;
+        let own = token.log_in().unwrap_or(token.name());
+        (!own.is_empty() && own != token.id()).then(|| own.to_owned())
+    });
+    let name = Name::LogIn(person);
     let (_, credential) = tokens.make(app.principal(), name, None, &requested).await?;
     Ok(Session {
         credential,

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::credential::{Credential, cookie_name, credential};
-use super::extract::At;
+use super::extract::{At, Body};
 use super::limits;
 use super::negotiate::accepts;
 use super::problem::HttpResult;
@@ -74,13 +74,23 @@ pub struct Link {
     pub expires_in: u64,
 }
 
-/// Logs in whoever showed a credential.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "LogIn")]
+struct LogInBody {
+    /// Who logs in: runs, commits and the audit name them. Letters, digits, '.', '_' and '-'; if left out, what the
+    /// token is called that is logged in with.
+    name: Option<String>,
+}
+
+/// Logs in the caller, who showed a credential.
 async fn open(
     State(app): State<App>,
     authorized: AuthorizedApp,
     headers: HeaderMap,
+    Body(body): Body<LogInBody>,
 ) -> HttpResult<(Cookie, Json<Visitor>)> {
-    let session = session::log_in(&authorized).await?;
+    let session = session::log_in(&authorized, body.name).await?;
     let who = about(Some(tokens::whoami(&authorized)));
     Ok(([cookie(&app, &headers, &session)], who))
 }
@@ -160,7 +170,7 @@ async fn redeem(
             _ => refusal,
         });
     };
-    let session = session::log_in(&authorized).await?;
+    let session = session::log_in(&authorized, None).await?;
     let to_the_page = [(header::LOCATION, "../".to_owned())];
     let cookie = [cookie(&app, &headers, &session)];
     Ok((StatusCode::SEE_OTHER, cookie, to_the_page).into_response())

@@ -26,7 +26,7 @@ pub async fn make_token(app: &AuthorizedApp, request: &TokenRequest) -> Result<M
     let requested = request.requested(&app.yard().config.auth)?;
     app.yard().margin.check()?;
     let name = request.name.clone();
-    let name = name.map_or(Name::Made(""), Name::Given);
+    let name = name.map_or(Name::Id, Name::Given);
     let (tokens, role) = (&app.yard().tokens, request.role.clone());
     let (made, token) = tokens.make(app.principal(), name, role, &requested).await?;
     let made = TokenView::new(&made, Timestamp::now());

@@ -39,6 +39,12 @@ pub struct WhoAmI {
 pub struct TokenView {
     pub id: String,
     pub name: String,
+    /// It is a log-in to the page.
+    #[serde(default)]
+    pub session: bool,
+    /// Who logged in, where that is known.
+    #[serde(default)]
+    pub person: Option<String>,
     pub role: Option<String>,
     pub state: TokenState,
     #[serde(flatten)]
@@ -108,6 +114,11 @@ impl TokenView {
         Self {
             id: token.id().to_owned(),
             name: token.name().to_owned(),
+            session: token.log_in().is_some(),
+            person: token
+                .log_in()
+                .filter(|person| !person.is_empty())
+                .map(str::to_owned),
             role: token.row().role.clone(),
             state: token.state(now),
             good,

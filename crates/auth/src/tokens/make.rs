@@ -5,6 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::credential::{self, Credential};
+use super::log_in;
 use super::narrow::narrowed;
 use super::{REMEMBERED, RequestedToken, Token, TokenRow, TokenState, Tokens, not_kept};
 use crate::{ANONYMOUS, Grant, Principal, SESSION};
@@ -22,8 +23,10 @@ const LONGEST_NAME: usize = 64;
 #[derive(Debug)]
 pub enum Name {
     Given(String),
-    /// This, and its id.
-    Made(&'static str),
+    /// Its id.
+    Id,
+    /// A log-in to the page, of the person of this name, where one is told.
+    LogIn(Option<String>),
 }
 
 impl Tokens {
@@ -41,7 +44,7 @@ impl Tokens {
             return Err(Problem::new(ErrorKind::Forbidden, "nobody_known", detail)
                 .help("ask with the session key or a token"));
         }
-        if let Name::Given(name) = &name {
+        if let Name::Given(name) | Name::LogIn(Some(name)) = &name {
             check_name(name)?;
         }
         let grant = narrowed(asker.grant(), wish, Timestamp::now())?;
@@ -76,7 +79,8 @@ impl Tokens {
             id: credential.id().to_owned(),
             name: match name {
                 Name::Given(name) => name,
-                Name::Made(prefix) => format!("{prefix}{}", credential.id()),
+                Name::Id => credential.id().to_owned(),
+                Name::LogIn(person) => log_in::name(person.as_deref(), credential.id()),
             },
             hash: credential.hash(),
             role,

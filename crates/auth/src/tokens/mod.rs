@@ -5,6 +5,7 @@
 //! with it is over, too. All that are in use are known here, so that no request waits for the disk.
 
 mod credential;
+mod log_in;
 mod make;
 mod narrow;
 mod token;

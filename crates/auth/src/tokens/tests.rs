@@ -55,7 +55,7 @@ async fn try_make(
     wish: &RequestedToken<'_>,
 ) -> Made {
     tokens
-        .make(asker, Name::Made(""), Some(role.to_owned()), wish)
+        .make(asker, Name::Id, Some(role.to_owned()), wish)
         .await
 }
 
@@ -257,7 +257,7 @@ async fn names_are_given_once_and_checked() {
         );
     }
     let nobody = Principal::new("anonymous", Grant::everything());
-    let made = tokens.make(&nobody, Name::Made(""), Some("ui".to_owned()), &wish);
+    let made = tokens.make(&nobody, Name::Id, Some("ui".to_owned()), &wish);
     assert_eq!(made.await.unwrap_err().code, "nobody_known");
 }
 
@@ -268,7 +268,7 @@ async fn a_use_is_written_down_once_a_minute() {
     let (token, _) = tokens
         .make(
             &session(),
-            Name::Made(""),
+            Name::Id,
             Some("ui".to_owned()),
             &yard.role("ui"),
         )

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use super::narrow;
+use super::{log_in, narrow};
 use crate::{Grant, Principal, unauthorized};
 use branchyard_config::AuthConfig;
 use branchyard_db::security_db::TokenRow;
@@ -84,6 +84,11 @@ impl Token {
 
     pub fn name(&self) -> &str {
         &self.row.name
+    }
+
+    /// Of a log-in to the page: who logged in; empty where that is not known.
+    pub fn log_in(&self) -> Option<&str> {
+        log_in::person(&self.row.name, &self.row.id)
     }
 
     /// As it was made: its role, when, and the hash of its secret.
