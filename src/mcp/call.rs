@@ -39,6 +39,11 @@ impl Call {
         let parts = context.extensions.get::<Parts>();
         let parts = parts.map(|parts| &parts.extensions);
         let sender = parts.and_then(|parts| parts.get::<Sender>().cloned());
+        let mut sender = sender.unwrap_or_default();
+        // What the agent calls itself says more than the library by which it speaks HTTP.
+        if let Some(agent) = context.client_info() {
+            sender.client = Some(format!("{}/{}", agent.name, agent.version));
+        }
         let known = parts.and_then(|parts| {
             Some((
                 parts.get::<Principal>()?.clone(),
@@ -54,7 +59,7 @@ impl Call {
             scope,
             cancelled: context.ct.clone(),
             progress: Progress::new(context),
-            sender: sender.unwrap_or_default(),
+            sender,
             takes_tasks: context
                 .client_capabilities()
                 .is_some_and(|can| can.supports_tasks()),

@@ -152,10 +152,11 @@ impl Watched {
 
 fn sender(parts: &request::Parts) -> Sender {
     let peer = parts.extensions.get::<Peer>();
-    let request = parts.headers.get(REQUEST_ID);
+    let word = |name| Some(parts.headers.get(name)?.to_str().ok()?.to_owned());
     Sender {
         peer: peer.map(ToString::to_string),
-        request: request.and_then(|id| Some(id.to_str().ok()?.to_owned())),
+        request: word(REQUEST_ID),
+        client: word(header::USER_AGENT.as_str()),
     }
 }
 

@@ -27,6 +27,7 @@ const VERSIONS: &[M<'static>] = &[
         "ALTER TABLE tokens ADD COLUMN account TEXT; -- whose limits its use counts by; NULL: its own",
     ),
     M::up(tally::VERSION),
+    M::up(audit::tables::WITH_CLIENT),
 ];
 
 pub(super) static SCHEMA: Schema = Schema {

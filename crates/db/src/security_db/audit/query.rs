@@ -84,12 +84,13 @@ pub(super) fn page(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::security_db::audit::tables::VERSION;
+    use crate::security_db::audit::tables::{VERSION, WITH_CLIENT};
 
     #[test]
     fn no_page_needs_a_sort() {
         let from = Connection::open_in_memory().unwrap();
         from.execute_batch(VERSION).unwrap();
+        from.execute_batch(WITH_CLIENT).unwrap();
         let all = Filter::default;
         let name = || Some("x".to_owned());
         let time = || Some(Timestamp::now());

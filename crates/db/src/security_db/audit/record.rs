@@ -28,6 +28,9 @@ pub struct Call {
     pub run: Option<String>,
     /// What the caller or a proxy calls the request, by `X-Request-Id`.
     pub request: Option<String>,
+    /// The program that sent it, as that calls itself: an agent's name and version, or the `User-Agent`.
+    #[serde(default)]
+    pub client: Option<String>,
 }
 
 impl Call {
@@ -43,6 +46,7 @@ impl Call {
             branch: None,
             run: None,
             request: None,
+            client: None,
         }
     }
 
@@ -50,11 +54,17 @@ impl Call {
     pub fn sent_by(&mut self, sender: &Sender) {
         self.peer.clone_from(&sender.peer);
         self.request.clone_from(&sender.request);
+        self.client.clone_from(&sender.client);
     }
 
     /// The same with every word that a caller chose cut to what is kept of it.
     pub(super) fn bounded(mut self) -> Self {
-        let words = [&mut self.principal, &mut self.run, &mut self.request];
+        let words = [
+            &mut self.principal,
+            &mut self.run,
+            &mut self.request,
+            &mut self.client,
+        ];
         // That of a request with a method of its own invention.
         let words = words.into_iter().flatten().chain([&mut self.action]);
         for word in words {
@@ -69,6 +79,7 @@ impl Call {
 pub struct Sender {
     pub peer: Option<String>,
     pub request: Option<String>,
+    pub client: Option<String>,
 }
 
 /// By which face it came.

@@ -69,15 +69,17 @@ pub(in crate::security_db) const VERSION: &str = "
     CREATE TRIGGER audit_horizon_is_not_removed BEFORE DELETE ON audit_horizon
     BEGIN SELECT raise(ABORT, 'the horizon of the audit only rises'); END;";
 
+pub(in crate::security_db) const WITH_CLIENT: &str = "ALTER TABLE audit ADD COLUMN client TEXT;";
+
 pub(in crate::security_db) const INSERT: &str =
     "INSERT INTO audit (at, principal, peer, via, action, repo, branch, run,
-        request, outcome, status, code, count, detail)
+        request, outcome, status, code, count, detail, client)
     VALUES (:at, :principal, :peer, :via, :action, :repo, :branch, :run,
-        :request, :outcome, :status, :code, :count, :detail)";
+        :request, :outcome, :status, :code, :count, :detail, :client)";
 
 /// As [`record`] reads them.
 pub(super) const COLUMNS: &str = "id, at, principal, peer, via, action, repo, branch, run, request, outcome, status, \
-     code, count, detail";
+     code, count, detail, client";
 
 pub(super) fn write(call: &Call, end: &End, to: &Connection) -> rusqlite::Result<()> {
     to.prepare_cached(INSERT)?.execute(named_params! {
@@ -95,6 +97,7 @@ pub(super) fn write(call: &Call, end: &End, to: &Connection) -> rusqlite::Result
         ":code": end.code,
         ":count": i64::try_from(end.count).unwrap_or(i64::MAX),
         ":detail": end.detail,
+        ":client": call.client,
     })?;
     Ok(())
 }
@@ -133,6 +136,7 @@ pub(super) fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
             branch: name(row, 7, BranchName::parse)?,
             run: row.get(8)?,
             request: row.get(9)?,
+            client: row.get(15)?,
         },
         end: End {
             outcome: AuditOutcome::parse(&outcome)
