@@ -3,6 +3,7 @@
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use rust_embed::{EmbeddedFile, RustEmbed};
+use tower_http::compression::CompressionLayer;
 
 use super::health::welcome;
 use super::negotiate::accepts;
@@ -19,13 +20,17 @@ pub(super) fn routes() -> Vec<Route> {
     let summary = "The page for browsers; a few words for everybody else";
     let script = operation("pageScript", "A script of the page", &["text/javascript"]);
     let style = operation("pageStyle", "A style of the page", &["text/css"]);
-    vec![
+    let mut routes = vec![
         operation("home", summary, &[TEXT, "text/html"]).get("/", Open, home),
         operation("apiPage", "The API for people", &["text/html"]).get("/api.html", Open, file),
         operation("icon", "The page's icon", &["image/svg+xml"]).get("/icon.svg", Open, file),
         script.get("/js/{*file}", Open, file),
         style.get("/style/{*file}", Open, file),
-    ]
+    ];
+    for route in &mut routes {
+        route.handler = std::mem::take(&mut route.handler).layer(CompressionLayer::new());
+    }
+    routes
 }
 
 /// What a browser lets the page do: load what comes from here, ask here, and nothing else.
@@ -55,7 +60,8 @@ async fn file(uri: Uri, headers: HeaderMap) -> Response {
 }
 
 fn sent(path: &str, file: &EmbeddedFile, asked: &HeaderMap) -> Response {
-    let tag = tag::of_hash(&file.metadata.sha256_hash());
+    // It stands for the file however it is compressed on the way.
+    let tag = format!("W/{}", tag::of_hash(&file.metadata.sha256_hash()));
     let headers = [
         (header::CONTENT_TYPE, kind(path)),
         (header::CONTENT_SECURITY_POLICY, POLICY),

@@ -122,6 +122,56 @@ async fn a_session_is_good_for_no_more_than_the_token_and_ends_with_it() {
 }
 
 #[tokio::test]
+async fn what_a_person_does_on_the_page_is_credited_to_them() {
+    let mut yard = Yard::new().await;
+    let open = |key: String, body: Value| {
+        let request = ask(&yard, Method::POST, "/api/session", None);
+        request.bearer_auth(key).json(&body).send()
+    };
+    let named = open(yard.key(), json!({ "name": "ada" })).await.unwrap();
+    let (ada, _) = cookie_of(&named);
+    let token = yard
+        .token(json!({ "role": "ui", "name": "wall", "expires": "1h" }))
+        .await;
+    let (wall, _) = cookie_of(&log_in(&yard, &token).await);
+    let (unknown, _) = cookie_of(&log_in(&yard, &yard.key()).await);
+    let listed = yard.get_json("/api/tokens").await;
+    for (cookie, person) in [
+        (&ada, json!("ada")),
+        (&wall, json!("wall")),
+        (&unknown, Value::Null),
+    ] {
+        let name = who(&yard, Some(cookie)).await["name"].clone();
+        let name = name.as_str().unwrap().strip_prefix("token:").unwrap();
+        let token = listed["items"].as_array().unwrap().iter();
+        let token = token
+            .into_iter()
+            .find(|token| token["name"] == name)
+            .unwrap();
+        assert_eq!(
+            (&token["session"], &token["person"]),
+            (&json!(true), &person)
+        );
+        let called = person
+            .as_str()
+            .map_or("page-".to_owned(), |person| format!("page-{person}-"));
+        assert!(name.starts_with(&called), "{name}");
+    }
+    let wall = listed["items"].as_array().unwrap().iter();
+    let wall = wall
+        .into_iter()
+        .find(|token| token["name"] == "wall")
+        .unwrap();
+    assert_eq!(wall["session"], false);
+    let bad = open(yard.key(), json!({ "name": "Ada Lovelace" }))
+        .await
+        .unwrap();
+    let (status, problem) = problem_of(bad).await;
+    assert_eq!((status, &problem["field"]), (422, &json!("name")));
+    yard.stop().await;
+}
+
+#[tokio::test]
 async fn a_link_logs_in_once() {
     let mut yard = Yard::new().await;
     let made = yard.post_json("/api/session/ticket", json!({})).await;
@@ -223,6 +273,29 @@ async fn the_page_is_served_to_browsers_with_a_strict_policy() {
     let known = ask(&yard, Method::GET, "/", None).header("accept", "text/html");
     let known = known.header("if-none-match", tag).send().await.unwrap();
     assert_eq!(known.status(), 304);
+    // Compressed only for those who say that they can read it.
+    for (encoding, told) in [
+        ("gzip, br", Some("gzip")),
+        ("identity", None),
+        ("gzip;q=0", None),
+    ] {
+        let script =
+            ask(&yard, Method::GET, "/js/main.js", None).header("accept-encoding", encoding);
+        let script = script.send().await.unwrap();
+        let headers = script.headers().clone();
+        let is_told = headers
+            .get("content-encoding")
+            .map(|told| told.to_str().unwrap());
+        assert_eq!(is_told, told, "{encoding}");
+        assert!(
+            headers["vary"]
+                .to_str()
+                .unwrap()
+                .contains("accept-encoding")
+        );
+        let begins = script.bytes().await.unwrap()[..2].to_vec();
+        assert_eq!(begins == [0x1f, 0x8b], told.is_some(), "{encoding}");
+    }
     let text = ask(&yard, Method::GET, "/", None).send().await.unwrap();
     assert!(text.text().await.unwrap().starts_with("branchyard "));
     for missing in [
