@@ -1,6 +1,7 @@
 //! Branches and their workspaces: list, describe, prepare, remove.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Bound;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -68,37 +69,35 @@ pub async fn branches_after(
             Some(_) => LISTING_AGE,
             None => Duration::ZERO,
         };
-        let all = remote::all_heads(&repo, age).await?;
+        let all = remote::all_branches(&repo, age).await?;
         if all.is_empty() {
             notice = Some(match remote::has_tags(&repo).await? {
                 true => "the remote has tags and no branch",
                 false => "the remote is empty: it has no branch yet",
             });
         }
-        let mut names: Vec<_> = all
-            .iter()
-            .filter_map(|(name, commit)| Some((name.strip_prefix("refs/heads/")?, commit)))
-            .filter(|(name, _)| last.is_none_or(|last| *name > last.as_str()))
-            .collect();
-        names.sort_unstable_by_key(|(name, _)| *name);
+        let after = last.map_or(Bound::Unbounded, Bound::Excluded);
+        let later = all.range::<BranchName, _>((after, Bound::Unbounded));
+        let seen = later.filter(|(branch, _)| app.principal().sees(repo.name(), branch));
         // One more than the page has tells that there is another.
-        let seen = names.into_iter().filter_map(|(name, commit)| {
-            let branch = BranchName::parse(name).ok()?;
-            let is_seen = app.principal().sees(repo.name(), &branch);
-            is_seen.then(|| (branch, Some(commit.clone())))
-        });
-        heads.extend(seen.take(most.saturating_add(1)));
+        let page = seen.take(most.saturating_add(1));
+        heads.extend(page.map(|(branch, commit)| (branch.clone(), Some(commit.clone()))));
     }
     let mut rest = heads.into_iter();
     let mut wanted: Vec<_> = rest.by_ref().take(most).collect();
-    let described = parallel(wanted.clone(), |(branch, _)| {
-        // Of thousands of branches of the remote, few have one.
-        let is_there = on_disk.contains(&branch);
-        let workspace = is_there.then(|| app.yard().workspaces.get(&repo, &branch));
+    // Of thousands of branches of the remote, few have one.
+    let there: Vec<_> = wanted
+        .iter()
+        .map(|(branch, _)| branch)
+        .filter(|branch| on_disk.contains(branch))
+        .cloned()
+        .collect();
+    let described = parallel(there.clone(), |branch| {
+        let workspace = app.yard().workspaces.get(&repo, &branch);
         async move {
-            let Some(workspace) = workspace.filter(|workspace| workspace.exists()) else {
+            if !workspace.exists() {
                 return Ok(None);
-            };
+            }
             let described = timeout(LIST_PATIENCE, describe::describe(&workspace, false)).await;
             match described.unwrap_or_else(|_| Err(unresponsive(&branch).into())) {
                 // It is being made or removed.
@@ -107,8 +106,10 @@ pub async fn branches_after(
             }
         }
     });
+    let mut described: HashMap<_, _> = there.iter().zip(described.await).collect();
     let (mut found, mut unavailable) = (Vec::new(), Vec::new());
-    for ((branch, head), described) in wanted.iter().zip(described.await) {
+    for (branch, head) in &wanted {
+        let described = described.remove(branch).unwrap_or(Ok(Ok(None)));
         let described = described.unwrap_or_else(|error| {
             tracing::error!(repo = %repo.name(), %branch, %error, "a workspace cannot be described");
             Err(git::Error::from(error).into())

@@ -1,6 +1,7 @@
 //! What all faces share: HTTP, MCP, and the page later. A face finds out by [`App`] who asks, and is given
 //! a [`AuthorizedApp`] for them; what it offers is a call on that, and it reaches nothing below.
 
+pub mod activity;
 pub mod agents;
 pub mod artifacts;
 pub mod audit;
@@ -15,6 +16,7 @@ pub mod inconsistencies;
 pub mod inspect;
 pub mod load;
 mod machine;
+pub mod make_targets;
 pub mod pipelines;
 pub mod reaper;
 pub mod repos;
@@ -45,6 +47,7 @@ use branchyard_triggers::Triggers;
 use branchyard_workspace::repos::Repos;
 use branchyard_workspace::{Mended, Reaper, Workspaces};
 
+pub use activity::{Activity, Worker};
 pub use agents::{Begun, CloneRequest, InitRequest};
 pub use authorized_app::AuthorizedApp;
 pub use branches::{BranchPage, Unavailable};
@@ -53,6 +56,7 @@ pub use inconsistencies::reconcile;
 pub use inspect::{About, GitOutput, QuickRequest};
 pub use load::{Load, RepoUsage, WaitingRun};
 pub use machine::{EnvironmentReport, Machine, Tool};
+pub use make_targets::MakeTargets;
 pub use repos::RepoSummary;
 pub use runs::LastRun;
 pub use salvage::{RestoreRequest, SalvageDetail, SalvageFilter, SalvageItem};

@@ -1,6 +1,6 @@
 //! Runs and groups of branches that are to be seen: start, find, follow, cancel.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -11,8 +11,8 @@ use super::AuthorizedApp;
 use branchyard_db::run_index::Filter;
 use branchyard_journal::diagnostics::Diagnostics;
 use branchyard_model::{
-    BranchName, ErrorKind, GroupId, GroupRecord, Problem, RepoName, RunId, RunKind, RunRecord,
-    RunState, TestReport,
+    BranchName, DiagnosticsSummary, ErrorKind, GroupId, GroupRecord, Problem, RepoName, RunId,
+    RunKind, RunRecord, RunState, TestReport,
 };
 use branchyard_runs::{
     Live, LiveGroup, RunBody, RunRequest, Runs, Started, TEST_TASK, View, group_not_found, groups,
@@ -32,6 +32,9 @@ pub struct LastRun {
     pub created_at: Timestamp,
     pub ended_at: Option<Timestamp>,
     pub duration_ms: Option<u64>,
+    /// What its output complained about; `null` where it did not, and while the run is under way.
+    #[serde(default)]
+    pub diagnostics: Option<DiagnosticsSummary>,
 }
 
 impl LastRun {
@@ -46,6 +49,7 @@ impl LastRun {
             created_at: record.created_at,
             ended_at: record.ended_at,
             duration_ms: record.duration_ms,
+            diagnostics: record.diagnostics,
         }
     }
 }
@@ -168,31 +172,23 @@ pub async fn runs_by(
     .await
 }
 
-/// The latest run of each of these branches, in their order.
+/// The latest run of each of these branches that has one.
 pub async fn last_runs(
     app: &AuthorizedApp,
     repo: &RepoName,
     branches: Vec<BranchName>,
-) -> Result<Vec<Option<LastRun>>, Problem> {
+) -> Result<HashMap<BranchName, LastRun>, Problem> {
     let repo = repo.clone();
     ask_runs(app, move |runs| {
-        let last = |branch| {
-            let filter = Filter {
-                repo: Some(repo.clone()),
-                branch: Some(branch),
-                // It is at work in a scratch worktree, and not in the workspace.
-                besides: Some(RunKind::Step),
-                ..Filter::default()
-            };
-            let (found, _) = runs.list(&filter, 1, |_, _| true)?;
-            Ok(found.into_iter().next().map(LastRun::of))
-        };
-        branches.into_iter().map(last).collect()
+        let newest = runs.newest_of_branches(&repo, &branches)?.into_iter();
+        Ok(newest
+            .map(|record| (record.spec.branch.clone(), LastRun::of(record)))
+            .collect())
     })
     .await
 }
 
-/// Errors and warnings in the output of an ended run.
+/// Errors and warnings in the output of a run, or in what it printed so far.
 pub async fn diagnostics(app: &AuthorizedApp, run: RunId) -> Result<Diagnostics, Problem> {
     get(app, run)?;
     ask_runs(app, move |runs| runs.diagnostics(run)).await

@@ -31,6 +31,9 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
         let lines = lines.map(|found| format!("{}\n", printable(&found.to_string())));
         console.print(lines.collect::<String>().as_bytes())?;
         let mut note = count(&found.summary);
+        if found.so_far {
+            note.push_str(" so far");
+        }
         if found.truncated {
             note.push_str(&format!("; only the first {} were kept", found.items.len()));
         }

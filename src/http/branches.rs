@@ -14,11 +14,12 @@ use super::listed::{Listed, limit};
 use super::problem::HttpResult;
 use super::route::Access::Needs;
 use super::route::{Route, With, does, reads};
-use crate::app::{AuthorizedApp, LastRun, Unavailable, branches, reaper, runs};
+use crate::app::{Activity, AuthorizedApp, LastRun, Unavailable, activity, branches, reaper, runs};
 use branchyard_model::{BranchName, Problem, RepoName, Salvage, Scope, Warning};
 use branchyard_workspace::{Description, Going};
 
 const BRANCH: &str = "/api/repos/{repo}/branches/{branch}";
+const ACTIVITY: &str = "/api/repos/{repo}/branches/{branch}/activity";
 const PIN: &str = "/api/repos/{repo}/branches/{branch}/pin";
 
 pub(super) fn routes() -> Vec<Route> {
@@ -34,6 +35,10 @@ pub(super) fn routes() -> Vec<Route> {
             .says("It never makes one.")
             .gives("The workspace, and how it was last built.")
             .get(BRANCH, Needs(Scope::RepoRead), show),
+        reads("showActivity", "Who works on a branch")
+            .says("Within a day: what each caller did last there, and who waits for the workspace.")
+            .gives("The callers, the latest first.")
+            .get(ACTIVITY, Needs(Scope::RepoRead), show_activity),
         does("branch.prepare", "prepareBranch", "Make a workspace ready")
             .says(
                 "Makes it if there is none, and the branch too where `from` says so; brings it up \
@@ -87,11 +92,10 @@ async fn list(
     let (remote, after) = (params.remote, params.after.as_ref());
     let page = branches::branches_after(&app, &repo, remote, after, limit).await?;
     let branches = page.items.iter().map(|workspace| workspace.branch.clone());
-    let last_runs = runs::last_runs(&app, &repo, branches.collect()).await?;
-    let shown = page.items.into_iter().zip(last_runs);
-    let items = shown.map(|(workspace, last_run)| Shown {
+    let mut last_runs = runs::last_runs(&app, &repo, branches.collect()).await?;
+    let items = page.items.into_iter().map(|workspace| Shown {
+        last_run: last_runs.remove(&workspace.branch),
         workspace,
-        last_run,
     });
     Ok(Json(Workspaces {
         page: Listed::page(items.collect(), page.next),
@@ -125,11 +129,18 @@ pub struct Shown {
 
 async fn show(app: AuthorizedApp, At((repo, branch)): BranchAt) -> HttpResult<Json<Shown>> {
     let workspace = branches::describe(&app, &repo, &branch).await?;
-    let mut last = runs::last_runs(&app, &repo, vec![branch]).await?;
+    let mut last = runs::last_runs(&app, &repo, vec![branch.clone()]).await?;
     Ok(Json(Shown {
         workspace,
-        last_run: last.pop().flatten(),
+        last_run: last.remove(&branch),
     }))
+}
+
+async fn show_activity(
+    app: AuthorizedApp,
+    At((repo, branch)): BranchAt,
+) -> HttpResult<Json<Activity>> {
+    Ok(Json(activity::activity(&app, &repo, &branch).await?))
 }
 
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]

@@ -8,7 +8,10 @@ use super::extract::{At, Body, BranchAt};
 use super::problem::HttpResult;
 use super::route::Access::Needs;
 use super::route::{Route, reads};
-use crate::app::{About, AuthorizedApp, EnvironmentReport, GitOutput, QuickRequest, inspect};
+use crate::app::{
+    About, AuthorizedApp, EnvironmentReport, GitOutput, MakeTargets, QuickRequest, inspect,
+    make_targets,
+};
 use branchyard_model::{BranchName, Problem, RepoName, Scope};
 use branchyard_runs::argv::Args;
 use branchyard_workspace::{FileText, GrepRequest, ListRequest, Listing, Matches, ReadRequest};
@@ -31,6 +34,10 @@ pub(super) fn routes() -> Vec<Route> {
         reads("searchFiles", "Search files")
             .gives("The lines that match.")
             .post(at("grep"), Needs(Scope::RepoRead), grep),
+        reads("listMakeTargets", "List the targets of the Makefile")
+            .says("Those that stand in it with their names; make is not run for it.")
+            .gives("Their names, in the order of the Makefile.")
+            .get(at("make_targets"), Needs(Scope::RepoRead), targets),
         reads("gitQuick", "A short git answer")
             .says("One of `status`, `log`, `branch`, `diff` and `show`, within 30 seconds.")
             .gives("What git printed.")
@@ -63,6 +70,11 @@ fn said<T>(repo: RepoName, branch: BranchName, (about, answer): (About, T)) -> J
 
 async fn env(app: AuthorizedApp, At((repo, branch)): BranchAt) -> Answer<EnvironmentReport> {
     let answer = inspect::environment(&app, &repo, &branch).await?;
+    Ok(said(repo, branch, answer))
+}
+
+async fn targets(app: AuthorizedApp, At((repo, branch)): BranchAt) -> Answer<MakeTargets> {
+    let answer = make_targets::make_targets(&app, &repo, &branch).await?;
     Ok(said(repo, branch, answer))
 }
 

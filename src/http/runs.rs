@@ -35,7 +35,7 @@ pub(super) fn routes() -> Vec<Route> {
             "showDiagnostics",
             "Errors and warnings in what a run printed",
         )
-        .gives("Errors first, each once.")
+        .gives("Errors first, each once; of a run that goes on, those so far.")
         .get(
             "/api/runs/{run}/diagnostics",
             Needs(Scope::RepoRead),

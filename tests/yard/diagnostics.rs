@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::{Options, Yard, failing, problem_of, text_of};
+use crate::support::{Options, Yard, failing, text_of};
 
 /// Where a build finds the tools themselves, not what a version manager puts in their place.
 fn tools() -> String {
@@ -110,7 +110,7 @@ async fn a_failed_build_says_what_is_wrong_and_where() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_run_without_complaints_has_none_and_one_that_goes_on_is_asked_later() {
+async fn a_run_without_complaints_has_none() {
     let mut yard = Yard::new().await;
     let events = yard.make("main", &["who"]).await;
     let id = events[0].data["run_id"].as_str().unwrap();
@@ -118,16 +118,47 @@ async fn a_run_without_complaints_has_none_and_one_that_goes_on_is_asked_later()
     assert_eq!(found["items"], json!([]));
     assert_eq!(found["summary"], json!({"errors": 0, "warnings": 0}));
     assert!(events.last().unwrap().data.get("diagnostics").is_none());
+    yard.stop().await;
+}
 
-    let mut run = yard
-        .start_run("make", "main", json!({"args": ["gate"]}))
-        .await;
-    run.until_line("waiting").await;
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_goes_on_tells_what_it_complained_about_so_far() {
+    let mut yard = Yard::new().await;
+    let wait = |file: &str| {
+        format!("echo {file}; for i in `seq 1500`; do [ -e {file} ] && break; sleep 0.02; done")
+    };
+    yard.origin.write("sub/b.c", "");
+    yard.origin.write(
+        "Makefile",
+        &format!(
+            ".ONESHELL:\nall:\n\t@echo 'a.c:1:1: error: first'\n\t{}\n\techo 'make[1]: Entering directory '\\''{}/sub'\\'\n\
+             \techo 'b.c:2:2: error: second'\n\t{}\n\texit 1\n",
+            wait("one"),
+            "$(CURDIR)",
+            wait("two")
+        ),
+    );
+    yard.origin.commit("it complains and waits");
+    yard.origin.push("main");
+    let mut run = yard.start_run("make", "main", json!({})).await;
+    run.until_line("one").await;
     let path = format!("/api/runs/{}/diagnostics", run.run_id());
-    let (status, problem) = problem_of(yard.get(&path).await).await;
-    assert_eq!((status, &problem["code"]), (409, &json!("not_ended")));
-    std::fs::write(yard.workspace("main").join("open"), "").unwrap();
+    let told = async |yard: &Yard| {
+        let found = yard.get_json(&path).await;
+        let items = found["items"].as_array().unwrap().iter();
+        let items = items.map(|item| format!("{}: {}", item["file"], item["message"]));
+        (found["so_far"].clone(), items.collect::<Vec<_>>())
+    };
+    let first = r#""a.c": "first""#.to_owned();
+    let second = r#""sub/b.c": "second""#.to_owned();
+    assert_eq!(told(&yard).await, (json!(true), vec![first.clone()]));
+    std::fs::write(yard.workspace("main").join("one"), "").unwrap();
+    run.until_line("two").await;
+    let both = vec![first, second];
+    assert_eq!(told(&yard).await, (json!(true), both.clone()));
+    std::fs::write(yard.workspace("main").join("two"), "").unwrap();
     run.end().await;
+    assert_eq!(told(&yard).await, (json!(null), both));
     yard.stop().await;
 }
 

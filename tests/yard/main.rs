@@ -8,6 +8,7 @@
 
 mod support;
 
+mod activity;
 mod adoption;
 mod after;
 mod attacks;

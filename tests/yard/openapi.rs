@@ -320,6 +320,8 @@ const LOOKS: &[&str] = &[
     "/api/repos/{repo}/branches?limit=1",
     "/api/repos/{repo}/branches/{branch}",
     "/api/repos/{repo}/branches/{branch}/env",
+    "/api/repos/{repo}/branches/{branch}/activity",
+    "/api/repos/{repo}/branches/{branch}/make_targets",
     "/api/runs",
     "/api/runs?limit=1&kind=make&repo=demo",
     "/api/runs/{run}",

@@ -38,19 +38,39 @@ impl LineCutter {
     }
 }
 
+/// Reads lines on from where the output that was there before ended.
+#[derive(Debug, Default)]
+pub(super) struct LineReader {
+    /// Of the last line that was given out.
+    number: u64,
+    cutter: LineCutter,
+}
+
+impl LineReader {
+    /// Gives the lines that have ended, counted from 1 and without their endings.
+    pub(super) fn read(
+        &mut self,
+        output: &mut Output,
+        mut take: impl FnMut(u64, &[u8]),
+    ) -> io::Result<()> {
+        let Self { number, cutter } = self;
+        while let Some(payload) = output.more()? {
+            cutter.cut(payload, |line| {
+                *number += 1;
+                take(*number, line.strip_suffix(b"\r").unwrap_or(line));
+            });
+        }
+        Ok(())
+    }
+}
+
 impl Output {
     /// Gives every line, counted from 1 and without its ending, from where it stands to its end.
     pub fn each_line(&mut self, mut take: impl FnMut(u64, &[u8])) -> io::Result<()> {
-        let (mut number, mut lines) = (0, LineCutter::default());
-        let mut whole = |line: &[u8]| {
-            number += 1;
-            take(number, line.strip_suffix(b"\r").unwrap_or(line));
-        };
-        while let Some(payload) = self.more()? {
-            lines.cut(payload, &mut whole);
-        }
-        if let Some(last) = lines.begun() {
-            whole(last);
+        let mut lines = LineReader::default();
+        lines.read(self, &mut take)?;
+        if let Some(last) = lines.cutter.begun() {
+            take(lines.number + 1, last.strip_suffix(b"\r").unwrap_or(last));
         }
         Ok(())
     }

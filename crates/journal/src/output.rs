@@ -34,6 +34,11 @@ impl Output {
         })
     }
 
+    /// Looks also at what came since, up to `end`.
+    pub(super) fn grow(&mut self, end: u64) {
+        self.end = self.end.max(end);
+    }
+
     pub fn totals(&mut self) -> io::Result<Totals> {
         let mut here = self.enter(|_| true);
         let mut unended = 0;

@@ -1,13 +1,16 @@
 //! A run that has not ended.
 
+use std::io;
 use std::sync::atomic::AtomicUsize;
 
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::coalescing::Coalescing;
 use super::viewers::Viewers;
 use branchyard_journal::Extent;
+use branchyard_journal::diagnostics::{Diagnostics, RunningDiagnostics};
 use branchyard_model::{RunId, RunRecord, RunState};
 
 #[derive(Debug)]
@@ -21,6 +24,8 @@ pub struct Live {
     company: Coalescing,
     /// How many come first, as it was last told.
     position: AtomicUsize,
+    /// What its output complained about so far, once a caller asked.
+    diagnostics: Mutex<Option<RunningDiagnostics>>,
     /// The daemon goes and leaves the run to its supervisor and the next daemon.
     leaving: CancellationToken,
 }
@@ -41,6 +46,7 @@ impl Live {
             viewers,
             company: Coalescing::default(),
             position: AtomicUsize::default(),
+            diagnostics: Mutex::default(),
             leaving,
         }
     }
@@ -110,6 +116,19 @@ impl Live {
 
     pub fn viewers(&self) -> &Viewers {
         &self.viewers
+    }
+
+    /// Errors and warnings in what it printed so far; `open` begins to read, at the first look. Blocks.
+    pub(super) fn diagnostics(
+        &self,
+        open: impl FnOnce() -> io::Result<RunningDiagnostics>,
+    ) -> io::Result<Diagnostics> {
+        let mut running = self.diagnostics.lock();
+        let running = match &mut *running {
+            Some(running) => running,
+            none => none.insert(open()?),
+        };
+        running.up_to(self.extent.borrow().len)
     }
 
     pub(super) fn company(&self) -> &Coalescing {

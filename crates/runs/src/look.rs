@@ -13,9 +13,10 @@ use super::request::RunRequest;
 use super::stop_note;
 use super::view::View;
 use branchyard_db::run_index::Filter;
-use branchyard_journal::diagnostics::Diagnostics;
+use branchyard_journal::diagnostics::{Diagnostics, Directories, RunningDiagnostics};
 use branchyard_model::{
-    BranchName, ErrorKind, Problem, RepoName, RunId, RunRecord, RunState, TestReport,
+    BranchName, ErrorKind, Problem, RepoName, RunId, RunKind, RunRecord, RunSpec, RunState,
+    TestReport,
 };
 use branchyard_workspace::Workspace;
 
@@ -82,14 +83,36 @@ impl Runs {
             .ok_or_else(|| run_not_found(id))
     }
 
-    /// Errors and warnings in the output of an ended run. Blocks.
+    /// Errors and warnings in the output of a run; of one that goes on, in what it printed so far. Blocks.
     pub fn diagnostics(&self, id: RunId) -> Result<Diagnostics, Problem> {
-        check_ended(&self.record(id)?)?;
-        let found = self.inner().history.diagnostics(id).map_err(|error| {
+        let history = &self.inner().history;
+        let found = match self.live(id).filter(|live| !live.has_ended()) {
+            Some(live) => live.diagnostics(|| {
+                let directories = self.directories_of(&live.record().spec);
+                RunningDiagnostics::open(&history.journal(id), directories)
+            }),
+            None => {
+                self.record(id)?;
+                history.diagnostics(id).map(Option::unwrap_or_default)
+            }
+        };
+        found.map_err(|error| {
             let detail = format!("the diagnostics of the run cannot be read: {error}");
             Problem::new(ErrorKind::Internal, "diagnostics_unreadable", detail)
-        })?;
-        Ok(found.unwrap_or_default())
+        })
+    }
+
+    /// Where the paths that a run prints may lie.
+    fn directories_of(&self, spec: &RunSpec) -> Directories {
+        match &spec.step {
+            Some(step) => Directories::of(&step.directory),
+            None => {
+                let workspace = self.inner().workspace_of(spec);
+                workspace.map_or_else(Directories::default, |workspace| {
+                    Directories::of(workspace.path())
+                })
+            }
+        }
     }
 
     /// The tests of an ended run, those that failed first. Blocks.
@@ -164,13 +187,23 @@ impl Runs {
     ) -> Result<(Vec<RunRecord>, bool), Problem> {
         let store = self.inner().history.store();
         let found = store.list(filter, limit + 1, is_seen);
-        let mut seen = found.map_err(|error| {
-            let detail = format!("the history of runs cannot be read: {error}");
-            Problem::new(ErrorKind::Internal, "history_unreadable", detail)
-        })?;
+        let mut seen = found.map_err(|error| history_unreadable(&error))?;
         let more = seen.len() > limit;
         seen.truncate(limit);
         Ok((seen.into_iter().map(RunRecord::shown).collect(), more))
+    }
+
+    /// The newest run of each of these branches that has one. A step of a job is none of them: it is at work in
+    /// a scratch worktree, and not in the workspace. Blocks.
+    pub fn newest_of_branches(
+        &self,
+        repo: &RepoName,
+        branches: &[BranchName],
+    ) -> Result<Vec<RunRecord>, Problem> {
+        let store = self.inner().history.store();
+        let found = store.newest_of_branches(repo, branches, RunKind::Step);
+        let found = found.map_err(|error| history_unreadable(&error))?;
+        Ok(found.into_iter().map(RunRecord::shown).collect())
     }
 
     /// Notes that these files of a workspace change beneath the run whose command is under way there, if one is.
@@ -236,6 +269,14 @@ pub fn run_not_found(id: RunId) -> Problem {
     )
     .field("run_id")
     .help("GET /api/runs or `branchyard runs` lists them")
+}
+
+fn history_unreadable(error: &dyn std::error::Error) -> Problem {
+    Problem::new(
+        ErrorKind::Internal,
+        "history_unreadable",
+        format!("the history of runs cannot be read: {error}"),
+    )
 }
 
 fn check_ended(record: &RunRecord) -> Result<(), Problem> {

@@ -94,6 +94,13 @@ impl WorkspaceQueue {
         queue.line.front().map(|(_, holder)| holder.clone())
     }
 
+    /// Who is in line behind the one who has the lock.
+    pub fn waiting(&self) -> Vec<Holder> {
+        let queue = self.0.line.lock();
+        let behind = queue.line.iter().skip(1);
+        behind.map(|(_, holder)| holder.clone()).collect()
+    }
+
     /// Whether somebody is in line behind the one who has the lock.
     pub(super) fn is_wanted(&self) -> bool {
         self.0.line.lock().line.len() > 1

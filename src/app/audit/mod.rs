@@ -79,7 +79,12 @@ impl Auditor {
         Ok((found, more))
     }
 
-    /// The same from the oldest to what is the newest now, part by part: however much it is, only one part
+    /// The newest of the records by `filter`, for a caller who may see what they are about.
+    pub(super) async fn newest(&self, filter: &Filter) -> Result<Vec<Record>, Problem> {
+        self.read(filter, Order::NewestFirst).await
+    }
+
+    /// The same as a page from the oldest to what is the newest now, part by part: however much it is, only one part
     /// is in memory.
     pub async fn export(
         &self,

@@ -72,8 +72,8 @@ pub(super) fn tools() -> Vec<Tool> {
             &entry(
                 "diagnostics",
                 "Errors and warnings of a run",
-                "Lists what an ended run complained about, errors first, each with file, line, message and the log \
-                 around it. Call it when make's answer was cut.",
+                "Lists what a run complained about, errors first, each with file, line, message and the log around it. \
+                 Call it when make's answer was cut.",
                 Scope::RepoRead,
                 Effect::READS,
             ),
@@ -248,6 +248,9 @@ struct Complaints<'a> {
     errors: usize,
     warnings: usize,
     diagnostics: &'a [Complaint],
+    /// The run goes on.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    so_far: bool,
     /// There are more than these.
     truncated: bool,
     /// Where to go on, where this was cut. Beyond the first 500 they are only counted.
@@ -272,10 +275,15 @@ async fn diagnostics(call: Call, asked: DiagnosticsOf) -> Result<Reply, Problem>
             errors: found.summary.errors,
             warnings: found.summary.warnings,
             diagnostics: &shown[..count],
+            so_far: found.so_far,
             truncated: cut || found.truncated,
             next_cursor: cut.then(|| (first + count).to_string()),
         };
-        let mut text = format!("errors: {}, warnings: {}\n", answer.errors, answer.warnings);
+        let so_far = if answer.so_far { " so far" } else { "" };
+        let mut text = format!(
+            "errors: {}, warnings: {}{so_far}\n",
+            answer.errors, answer.warnings
+        );
         text.extend(answer.diagnostics.iter().map(Complaint::text));
         call.reply(&answer, text)
             .map(|reply| reply.link(outcome::log_of(&record)))

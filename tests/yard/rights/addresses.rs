@@ -41,6 +41,8 @@ const ROWS: &[Row] = &[
     ("PUT",    "/api/repos/{repo}/branches/{branch}/pin",        "git:write", Branch,      ""),
     ("DELETE", "/api/repos/{repo}/branches/{branch}/pin",        "git:write", Branch,      ""),
     ("GET",    "/api/repos/{repo}/branches/{branch}/env",        "repo:read", Branch,      ""),
+    ("GET",    "/api/repos/{repo}/branches/{branch}/activity",   "repo:read", Branch,      ""),
+    ("GET",    "/api/repos/{repo}/branches/{branch}/make_targets", "repo:read", Branch,      ""),
     ("POST",   "/api/repos/{repo}/branches/{branch}/ls",         "repo:read", Branch,      ""),
     ("GET",    "/api/repos/{repo}/branches/{branch}/raw/{*path}", "repo:read", Branch,      ""),
     ("POST",   "/api/repos/{repo}/branches/{branch}/read_file",  "repo:read", Branch,      r#"{"path":"name.txt"}"#),

@@ -28,7 +28,7 @@ use rusqlite::Connection;
 
 use crate::database::Database;
 use crate::open::writable;
-use branchyard_model::{BranchName, Idempotency, RepoName, RunId, RunRecord};
+use branchyard_model::{BranchName, Idempotency, RepoName, RunId, RunKind, RunRecord};
 use branchyard_runtime::background::Loops;
 use schema::SCHEMA;
 
@@ -101,6 +101,16 @@ impl RunIndex {
         is_seen: impl Fn(&RepoName, &BranchName) -> bool,
     ) -> Result<Vec<RunRecord>, Error> {
         self.read(|reader| query::list(reader, filter, limit, &is_seen))
+    }
+
+    /// The newest run of each of these branches that has one, of another kind than `besides`.
+    pub fn newest_of_branches(
+        &self,
+        repo: &RepoName,
+        branches: &[BranchName],
+        besides: RunKind,
+    ) -> Result<Vec<RunRecord>, Error> {
+        self.read(|reader| query::newest_of_branches(reader, repo, branches, besides))
     }
 
     pub fn get(&self, run: RunId) -> Result<Option<RunRecord>, Error> {

@@ -97,6 +97,23 @@ pub(super) fn list(
     Ok(found)
 }
 
+/// `?2` is a JSON array of branches: one statement seeks for each of hundreds.
+const NEWEST_OF_BRANCHES: &str = "SELECT runs.id, record FROM json_each(?2) AS wanted JOIN runs ON runs.id =
+    (SELECT id FROM runs WHERE repo = ?1 AND branch = wanted.value AND kind <> ?3 ORDER BY id DESC LIMIT 1)";
+
+pub(super) fn newest_of_branches(
+    from: &Connection,
+    repo: &RepoName,
+    branches: &[BranchName],
+    besides: RunKind,
+) -> rusqlite::Result<Vec<RunRecord>> {
+    let names: Vec<_> = branches.iter().map(BranchName::as_str).collect();
+    let wanted = serde_json::Value::from(names).to_string();
+    let mut statement = from.prepare_cached(NEWEST_OF_BRANCHES)?;
+    let rows = statement.query_map(params![repo.as_str(), wanted, besides.as_str()], record)?;
+    rows.filter_map(Result::transpose).collect()
+}
+
 pub(super) fn get(from: &Connection, run: RunId) -> rusqlite::Result<Option<RunRecord>> {
     let found = from
         .prepare_cached("SELECT id, record FROM runs WHERE id = ?")?
@@ -258,6 +275,24 @@ mod tests {
                 .and_then(|rest| rest.split(' ').next());
             assert_eq!(used, Some(index), "{step}");
         }
+    }
+
+    #[test]
+    fn the_newest_of_each_branch_is_found_by_two_seeks() {
+        let yard = Yard::new();
+        let _store = yard.store();
+        let from = Connection::open(yard.path()).unwrap();
+        let values = ["demo", "[]", "step"].map(|value| Value::Text(value.to_owned()));
+        let steps = plan(&from, NEWEST_OF_BRANCHES, values.into());
+        assert_eq!(
+            steps,
+            [
+                "SCAN wanted VIRTUAL TABLE INDEX 1:",
+                "SEARCH runs USING INDEX sqlite_autoindex_runs_1 (id=?)",
+                "CORRELATED SCALAR SUBQUERY 1",
+                "SEARCH runs USING COVERING INDEX by_repo_and_branch (repo=? AND branch=?)",
+            ]
+        );
     }
 
     #[test]

@@ -16,11 +16,12 @@ const KINDS: &[(&str, Severity)] = &[
     ("CMake Deprecation Warning", Severity::Warning),
 ];
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Cmake {
     message: Option<Message>,
 }
 
+#[derive(Clone)]
 struct Message {
     since: u64,
     severity: Severity,

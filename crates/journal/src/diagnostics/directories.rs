@@ -17,7 +17,7 @@ const NEAREST: usize = 16;
 const MOST_LOOKED_FOR: usize = 10_000;
 
 /// The workspace that a log is of.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Directories {
     /// The directory of all workspaces of the repository, by the names that it has.
     homes: Vec<PathBuf>,
@@ -28,7 +28,7 @@ pub struct Directories {
 }
 
 /// The lines of a log that were printed in a directory.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct DirectorySpan {
     /// Relative to the workspace.
     dir: PathBuf,

@@ -8,7 +8,7 @@ use branchyard_model::Severity;
 
 const TOOL: &str = "eslint";
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Eslint {
     /// The file whose rows are being read. They follow its name at once, so that any other line ends
     /// them: a table of another tool is not about the last path that was printed.

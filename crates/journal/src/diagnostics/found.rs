@@ -27,6 +27,9 @@ pub struct Diagnostics {
     pub summary: DiagnosticsSummary,
     /// Whether the summary counts more than `items` has.
     pub truncated: bool,
+    /// The run goes on: this is what it complained about until now.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub so_far: bool,
 }
 
 /// How much a complaint explains. Of the errors, only the heaviest kind that a log has is told: after
@@ -76,7 +79,7 @@ impl Complaint {
     }
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Complaints {
     directories: Directories,
     remembered: HashSet<u64>,
@@ -157,6 +160,7 @@ impl Complaints {
                 first: items.first().cloned(),
             },
             items,
+            so_far: false,
         }
     }
 
@@ -183,7 +187,7 @@ impl Complaints {
 
 /// All complaints of one weight: all counted, the first ones of the log kept. What spans several lines
 /// is found at its end, but stands where it began; so the order is kept here, not taken from the calls.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Pile {
     kept: BTreeMap<(u64, usize), Diagnostic>,
     count: usize,

@@ -14,11 +14,12 @@ const PATIENCE: usize = 8;
 /// What is said of the message in lines of their own.
 const DETAILS: &[&str] = &["symbol:", "location:", "required:", "found:", "reason:"];
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Javac {
     waiting: Option<PendingError>,
 }
 
+#[derive(Clone)]
 struct PendingError {
     since: u64,
     patience: usize,

@@ -7,7 +7,7 @@ use super::place::{self, SourcePlace};
 const TOOL: &str = "make";
 
 /// Knows how deep the last failed recipe was: the makes above it fail because of it.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Make {
     depth: u32,
 }

@@ -24,6 +24,7 @@ mod ninja;
 mod place;
 mod pytest;
 mod python;
+mod running;
 mod rust;
 mod severity;
 #[cfg(test)]
@@ -33,6 +34,7 @@ mod tsc;
 pub use directories::Directories;
 use found::Complaints;
 pub use found::Diagnostics;
+pub use running::RunningDiagnostics;
 
 /// Tools whose complaints span several lines.
 trait Family {
@@ -47,7 +49,7 @@ trait Family {
 }
 
 /// Reads a log line by line, and remembers what it complained about.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Collector {
     make: make::Make,
     families: Families,
@@ -56,7 +58,7 @@ pub struct Collector {
     found: Complaints,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Families {
     pytest: pytest::Pytest,
     python: python::Python,

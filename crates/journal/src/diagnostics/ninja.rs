@@ -8,7 +8,7 @@ use super::place;
 const TOOL: &str = "ninja";
 
 /// Many tools write `FAILED: …`, so those lines wait until ninja says that it stops.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Ninja {
     failed: Vec<(u64, Complaint)>,
 }

@@ -13,7 +13,7 @@ const TOOL: &str = "pytest";
 /// So many failed tests are held back for the summary; more are told as the report has them.
 const MOST_HELD: usize = 1_000;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Pytest {
     part: Part,
     /// The test whose report is being read.
@@ -32,7 +32,7 @@ enum Part {
     Summary,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Failure {
     number: u64,
     /// `TestClass.test_x[1]`, or the file that could not be collected; unknown with `--tb=line`.

@@ -11,13 +11,14 @@ const TOOL: &str = "python";
 /// on for longer without either was no traceback, or was cut off.
 const PATIENCE: usize = 64;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Python {
     traceback: Option<Traceback>,
     /// The last exception, held back because it may be only the cause of the next one.
     last: Option<(u64, Complaint)>,
 }
 
+#[derive(Clone)]
 struct Traceback {
     /// How far it is indented; in an exception group, there are bars in front.
     margin: usize,

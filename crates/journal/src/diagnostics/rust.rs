@@ -30,11 +30,12 @@ const CONSEQUENCES: &[&str] = &[
     "process didn't exit successfully",
 ];
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Rust {
     waiting: Option<Waiting>,
 }
 
+#[derive(Clone)]
 struct Waiting {
     since: u64,
     patience: usize,
@@ -42,7 +43,7 @@ struct Waiting {
     what: What,
 }
 
-#[derive(PartialEq)]
+#[derive(Clone, PartialEq)]
 enum What {
     /// ` --> src/main.rs:3:5`
     Place,

@@ -1,6 +1,6 @@
 //! What the remote said.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Instant;
@@ -81,8 +81,8 @@ impl RememberedAnswers {
     }
 }
 
-/// All branches of the remote, by full ref, as it said lately.
-pub(super) type RememberedListing = Mutex<Option<(Instant, Arc<HashMap<String, CommitId>>)>>;
+/// All branches of the remote, as it said lately.
+pub(super) type RememberedListing = Mutex<Option<(Instant, Arc<BTreeMap<BranchName, CommitId>>)>>;
 
 /// The answers to all who asked together.
 pub(super) type Answers = Arc<Vec<(BranchName, Asked)>>;

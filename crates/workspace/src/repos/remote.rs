@@ -1,6 +1,6 @@
 //! What the remote of a repository has: asked for and fetched once for all who want it together.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -254,18 +254,23 @@ pub async fn remote_heads(
     Ok(heads)
 }
 
-/// All branches of the remote, by full ref, as they were at most `age` ago: who goes through a long list page by page
-/// asks the remote once.
-pub async fn all_heads(
+/// All branches of the remote whose names can be used, as they were at most `age` ago: who goes through a long list
+/// page by page asks the remote once.
+pub async fn all_branches(
     repo: &Arc<Repo>,
     age: Duration,
-) -> Result<Arc<HashMap<String, CommitId>>, RepoError> {
+) -> Result<Arc<BTreeMap<BranchName, CommitId>>, RepoError> {
     let known = repo.listing().lock().clone();
     if let Some((_, listing)) = known.filter(|(at, _)| at.elapsed() < age) {
         return Ok(listing);
     }
     let began = Instant::now();
-    let listing = Arc::new(remote_heads(repo, Vec::new()).await?);
+    let heads = remote_heads(repo, Vec::new()).await?.into_iter();
+    let branches = heads.filter_map(|(name, commit)| {
+        let branch = BranchName::parse(name.strip_prefix("refs/heads/")?).ok()?;
+        Some((branch, commit))
+    });
+    let listing: Arc<BTreeMap<_, _>> = Arc::new(branches.collect());
     *repo.listing().lock() = Some((began, listing.clone()));
     Ok(listing)
 }

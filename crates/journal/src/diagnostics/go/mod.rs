@@ -9,7 +9,7 @@ use super::generic;
 
 use super::generic::GO as TOOL;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Go {
     panic: panic::Panic,
     report: report::Report,

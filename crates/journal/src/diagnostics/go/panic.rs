@@ -11,11 +11,12 @@ const PATIENCE: usize = 16;
 /// A trace has at most 100 frames, of two lines each.
 const LONGEST_TRACE: usize = 256;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Panic {
     waiting: Option<PendingPanic>,
 }
 
+#[derive(Clone)]
 struct PendingPanic {
     since: u64,
     message: String,

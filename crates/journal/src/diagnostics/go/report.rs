@@ -11,7 +11,7 @@ use super::TOOL;
 /// So many failed tests are held back until their package is known, and so many may run at once.
 const MOST_HELD: usize = 1_000;
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Report {
     /// With `-v`, the test whose lines follow.
     speaking: Option<String>,
@@ -24,12 +24,14 @@ pub(super) struct Report {
     parents: HashSet<String>,
 }
 
+#[derive(Clone)]
 struct Failure {
     number: u64,
     name: String,
     remark: Option<Remark>,
 }
 
+#[derive(Clone)]
 struct Remark {
     number: u64,
     place: SourcePlace,
