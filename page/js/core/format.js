@@ -28,8 +28,10 @@ export function bytes(count) {
   return `${count.toFixed(digits)}${NB}${UNITS[unit]}`;
 }
 
+const numbers = new Intl.NumberFormat("en");
+
 export function number(count) {
-  return count.toLocaleString("en");
+  return numbers.format(count);
 }
 
 /** "1 workspace", "2 workspaces" */
@@ -110,6 +112,8 @@ export function runName(run) {
   return run.task ? `task ${run.task}` : brief(command(run.argv), 120);
 }
 
+/** Ends in which something is wrong; a cancelled run was ended on purpose. */
+export const TROUBLE = new Set(["failed", "timed_out", "signalled", "lost", "rejected"]);
 const LIVE = new Set(["queued", "preparing", "running"]);
 
 export function isLive(state) {

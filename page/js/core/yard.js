@@ -4,11 +4,22 @@
 import { api, at, branchPages } from "./api.js";
 import { events } from "./events.js";
 
-// From so many changed workspaces of a repo on, its whole list is cheaper than each by itself.
+// From so many changed workspaces of a repo on, and such a share of it, its whole list is cheaper than each by itself.
 const MANY = 12;
+const SHARE = 0.25;
+// How many are asked for at the same time: a browser has six connections.
+const AT_ONCE = 4;
 const SETTLE = 120;
 // As many as a screen shows: to describe a workspace is to look at its files.
 const SCREEN = 40;
+
+/** Does it for each of the items, a few at the same time. */
+export async function each(items, work) {
+  const left = [...items];
+  await Promise.all(Array.from({ length: AT_ONCE }, async () => {
+    while (left.length > 0) await work(left.shift());
+  }));
+}
 
 /**
  * The yard for as long as `signal` lasts. Dispatches "repos" (the list, or one as a whole) and
@@ -98,7 +109,7 @@ export class Yard extends EventTarget {
     if (!workspace) return;
     // Ids sort by the time of the request.
     if (workspace.last_run && workspace.last_run.run_id > run.run_id) return;
-    workspace.last_run = run;
+    this.workspaces.get(run.repo).set(run.branch, { ...workspace, last_run: run });
     this.#tell("workspace", run);
   }
 
@@ -107,8 +118,9 @@ export class Yard extends EventTarget {
     const changed = [...this.#changed];
     this.#changed.clear();
     await Promise.all(changed.map(([repo, branches]) => {
-      if (branches.size >= MANY || !this.workspaces.has(repo)) return this.loadRepo(repo);
-      return Promise.all([...branches].map((branch) => this.refresh(repo, branch)));
+      const known = this.workspaces.get(repo)?.size;
+      if (known === undefined || branches.size >= Math.max(MANY, known * SHARE)) return this.loadRepo(repo);
+      return each([...branches], (branch) => this.refresh(repo, branch));
     }));
   }
 

@@ -4,7 +4,7 @@ import { allBranches, api, at } from "../core/api.js";
 import { h } from "../core/dom.js";
 import { bytes } from "../core/format.js";
 import { go, link } from "../core/router.js";
-import { can } from "../core/session.js";
+import { can, person } from "../core/session.js";
 import { ask } from "../ui/dialog.js";
 import { field, iconButton, select } from "../ui/parts.js";
 import { openMenu } from "../ui/menu.js";
@@ -78,7 +78,7 @@ export function readOptions(values) {
   return options;
 }
 
-async function prepare(yard, repo, branch) {
+export async function prepare(yard, repo, branch) {
   tell(`Preparing ${branch}…`);
   const workspace = await attempt(() => api.put(at.branch(repo, branch)));
   if (!workspace) return;
@@ -107,7 +107,7 @@ async function unpin(yard, repo, branch) {
 }
 
 /** Shows first what would be lost; where there is work, it goes only by way of a salvage. */
-async function remove(yard, repo, branch) {
+export async function remove(yard, repo, branch) {
   const workspace = await attempt(() => api.get(at.branch(repo, branch)));
   if (!workspace) return;
   let isForced = workspace.pins.length > 0;
@@ -142,12 +142,12 @@ export function workOf(pins) {
 function whatGoes({ sizes, pinned, path }, work) {
   return [
     work.length === 0 ? h("p", "There is no work in it: everything can be had again from the remote or by a build.") : [
-      h("p", "There is work in it that nobody else has:"),
+      h("p", "There is work in it that is nowhere else:"),
       h("ul", work.map((what) => h("li", what))),
       h("p.muted", "It is saved as a salvage first and can be restored from there."),
     ],
     pinned && h("label.check", h("input", { type: "checkbox", required: true }),
-      `Remove it although it is pinned by ${pinned.by}${pinned.reason ? `: ${pinned.reason}` : ""}`),
+      `Remove it although it is pinned by ${person(pinned.by)}${pinned.reason ? `: ${pinned.reason}` : ""}`),
     h("p.muted",
       sizes && `${bytes(sizes.source + sizes.build_output)}, of which ${bytes(sizes.build_output)} are build output. `,
       "The branch on the remote is not touched."),
