@@ -111,14 +111,14 @@ const PLACE_OF = { workspace: "", compare: "", run: "history", pipeline: "pipeli
 /** Marks where one is. */
 export function markPlace() {
   const { name } = here();
-  for (const anchor of document.querySelectorAll(".nav a[data-name]")) {
-    const current = anchor.dataset.name === (PLACE_OF[name] ?? name);
+  const place = PLACES.find((known) => known.name === (PLACE_OF[name] ?? name));
+  for (const element of document.querySelectorAll(".nav > *")) {
+    const current = place && (element.dataset.name ?? null) === (place.isAdmin ? null : place.name);
     if (current) {
-      anchor.setAttribute("aria-current", "page");
-      anchor.scrollIntoView({ block: "nearest", inline: "nearest" }); // on a phone they do not all fit
-    } else anchor.removeAttribute("aria-current");
+      element.setAttribute("aria-current", "page");
+      element.scrollIntoView({ block: "nearest", inline: "nearest" }); // on a phone they do not all fit
+    } else element.removeAttribute("aria-current");
   }
-  document.querySelector(".nav .admin")?.setAttribute("aria-current", PLACES.some((place) => place.isAdmin && place.name === name) ? "page" : "false");
 }
 
 export function hideShell() {

@@ -93,7 +93,7 @@ async function showForm(root, wantedRepo, signal) {
   fill(root, heading("Fan-out"), h("form.card.fan-form", { onsubmit },
     h("div.field", field("Repo", repo), matched),
     field("Branches", globs, "Names or globs, one a line: * stays within a segment, ** crosses them."),
-    field("Targets", targets, "What follows make; each line is a column of the grid."),
+    field("Targets", targets, "What follows make; each line is a column of the grid. Without one, make builds its first target."),
     h("div.wide", runOptions()), trouble, h("div.wide", start)));
   load();
 }

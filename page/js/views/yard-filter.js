@@ -11,7 +11,7 @@ const FACTS = {
   operation: ["merge under way", (workspace) => workspace.operation],
   dirty: ["dirty", (workspace) => workspace.dirty],
   untracked: ["untracked files", (workspace) => workspace.untracked > 0],
-  ahead: ["ahead: unpushed commits", (workspace) => workspace.ahead > 0],
+  ahead: ["unpushed commits", (workspace) => workspace.ahead > 0],
   behind: ["behind the remote", (workspace) => workspace.behind > 0],
   gone: ["gone upstream", (workspace) => workspace.gone_upstream],
   held: ["held", (workspace) => workspace.holder],
@@ -42,7 +42,7 @@ export function rank(workspace) {
 const wordsOf = new WeakMap();
 function words(workspace) {
   if (!wordsOf.has(workspace)) {
-    const facts = Object.values(FACTS).filter(([, holds]) => holds(workspace)).map(([name]) => name);
+    const facts = Object.entries(FACTS).filter(([, [, holds]]) => holds(workspace)).flatMap(([fact, [name]]) => [fact, name]);
     const state = stateOf(workspace).replace("never", "never built").replace("_", " ");
     const all = [workspace.repo, workspace.branch, workspace.subject, state, workspace.operation, ...facts];
     wordsOf.set(workspace, [...all, !workspace.dirty && "clean"].filter(Boolean).join(" ").toLowerCase());
