@@ -1,7 +1,7 @@
 // What runs and what waits, with the reason for each wait.
 
 import { api, at, withQuery } from "../core/api.js";
-import { debounce, fill, h, morph } from "../core/dom.js";
+import { fill, h, morph } from "../core/dom.js";
 import { events } from "../core/events.js";
 import { bytes, command, counted, when } from "../core/format.js";
 import { link } from "../core/router.js";
@@ -12,6 +12,7 @@ import { attempt } from "../ui/toast.js";
 
 /** Workspaces that are asked who holds them, at most. */
 const ASKED = 40;
+const SETTLE = 200;
 /** With less than this the daemon takes no new work. */
 const DISK_NEEDED = 16 * 1024 * 1024;
 
@@ -27,7 +28,11 @@ export async function mount(root, route, signal) {
     await queue.show(machine);
     fill(facts, machine.disk.free < DISK_NEEDED && note("bad", `Only ${bytes(machine.disk.free)} are free on the disk: the daemon refuses new runs until there is room.`));
   };
-  const soon = debounce(() => { if (!document.hidden && !signal.aborted) refresh().catch(() => {}); }, 150);
+  // Not after a quiet moment: in a busy yard there is none.
+  let timer = null;
+  const soon = () => {
+    timer ??= setTimeout(() => refresh().catch(() => {}).finally(() => { timer = null; }), SETTLE);
+  };
   for (const type of ["queue", "run", "reset", "workspace"]) events.listen(type, soon, signal);
   await refresh();
   fill(root, heading("Queue"), facts, h("div.stack", queue.waiting, queue.running));
