@@ -102,7 +102,7 @@ test("everything can be reached by keyboard", async () => {
     await page.keyboard.press("Enter");
     await page.waitForSelector("[role=menu]");
     await page.keyboard.press("ArrowDown");
-    assert.match(await focused(), /Prepare/);
+    assert.match(await focused(), /Bring up to date/);
     await page.keyboard.press("Escape");
     await page.waitForSelector("[role=menu]", { state: "detached" });
     assert.match(await focused(), /More actions/);

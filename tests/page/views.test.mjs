@@ -64,7 +64,7 @@ test("a branch of the remote gets a workspace, is pinned, and built", async () =
     await page.waitForSelector(row("main"));
     await page.getByRole("button", { name: "New workspace" }).click();
     await page.locator("dialog .pick label", { hasText: /^feature-login$/ }).click();
-    await page.getByRole("button", { name: "Make it ready" }).click();
+    await page.getByRole("button", { name: "Create workspace" }).click();
     await page.waitForSelector(row("feature-login"));
     await page.click(`${row("feature-login")} [aria-haspopup=menu]`);
     await page.getByRole("menuitem", { name: "Pin…" }).click();

@@ -57,8 +57,8 @@ export function showLogin(root, onEnter) {
       enter),
     h("div.login-help",
       h("p", "On the daemon's own machine, ", h("code", "branchyard open"), " opens this page already logged in."),
-      h("p", "Else paste the session key, which stands in ", h("code", "<workspaces>/.branchyard/auth.header"),
-        ", or a token made by ", h("code", "branchyard token create"), ".")),
-    h("p.muted", h("a", { href: "api.html" }, "The API's documents"))));
+      h("p", "Or paste the session key from the file ", h("code", "<workspaces>/.branchyard/auth.header"),
+        ", or a token that was created by ", h("code", "branchyard token create"), ".")),
+    h("p.muted", h("a", { href: "api.html" }, "API documentation"))));
   key.focus();
 }

@@ -19,7 +19,7 @@ export function reaperCards(signal) {
       { name: "Where", plain: true, cell: (item) => [item.repo, item.branch].filter(Boolean).join(" / ") },
       { name: "Why", plain: true, cell: (item) => item.why },
       { name: "Freed", class: "num", cell: (item) => bytes(item.bytes) },
-    ], items.slice(0, 50))), pass && h("p.muted", "The next look is ", when(pass), ".")];
+    ], items.slice(0, 50))), pass && h("p.muted", "The next pass is ", when(pass), ".")];
   }, signal);
   const showNext = () => show(next, async () => {
     const { items, stores, totals } = await api.post("api/reap?dry_run=true");
@@ -29,11 +29,11 @@ export function reaperCards(signal) {
       h("h2", "Next to be removed"),
       h("p", going.length === 0
         ? "Nothing: everything is within its limits."
-        : `${counted(going.length, "thing")}, which would free ${bytes(totals.bytes)}.`),
+        : `${counted(going.length, "item")}, which would free ${bytes(totals.bytes)}.`),
       going.length > 0 && h("div.scroll", plan("Next to be removed", going)),
       kept.length > 0 && h("details",
         h("summary", `${counted(kept.length, "workspace")} would stay`), h("div.scroll", plan("What stays", kept))),
-      h("div.toolbar", button("Look again", showNext)),
+      h("div.toolbar", button("Check again", showNext)),
     ];
   }, signal);
   events.listen("reap", showPast, signal);

@@ -96,5 +96,5 @@ function trendsOf(runs) {
       h("a", { href: link("history", { repo: those[0].repo, branch: those[0].branch }), title: name }, name),
       runBars(those.toReversed(), `${name}: ${share} succeeded, typically in ${typical}`),
       h("span", `${share} · ${typical}`));
-  })), h("p.legend", "Each bar is a run of the last 30 days: as tall as it took long, in the colour of its end.")];
+  })), h("p.legend", "Each bar is a run of the last 30 days: its height is the duration, its colour the end state.")];
 }

@@ -42,7 +42,7 @@ function showAll({ items }, again) {
 function actions(item, again) {
   return h("div.toolbar",
     can("git:write") && button("Restore", () => restore(item)),
-    can("ops") && button("Drop", () => drop(item, again), { title: "Let go of it for good" }));
+    can("ops") && button("Drop", () => drop(item, again), { title: "Delete it for good" }));
 }
 
 function showOne(item) {
@@ -84,7 +84,7 @@ async function restore(item) {
       h("p", "The workspace becomes what it was: files, index, commits and stashes. The salvage is kept."),
       field("As branch", h("input.mono", { name: "branch", placeholder: item.branch, autofocus: true, autocomplete: "off" }),
         "Empty: the one that it was saved from."),
-      h("label.check", h("input", { type: "checkbox", name: "force" }), "Save what is in that workspace now and restore in its place"),
+      h("label.check", h("input", { type: "checkbox", name: "force" }), "Save what is in that workspace now, and restore in its place"),
     ],
     action: "Restore",
     submit(values) {
@@ -99,7 +99,7 @@ async function drop(item, again) {
   const isDone = await ask({
     title: "Drop this salvage for good?",
     content: [
-      h("p", `What was saved of ${item.repo} / ${item.branch} cannot be had back afterwards:`),
+      h("p", `What was saved of ${item.repo} / ${item.branch} cannot be restored afterwards:`),
       h("ul", item.work.map((what) => h("li", what))),
     ],
     action: "Drop it",

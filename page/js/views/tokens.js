@@ -25,7 +25,7 @@ export async function mount(root, route, signal) {
       logIns.length > 0 && h("section", { "aria-labelledby": "log-ins" }, h("h2.apart", { id: "log-ins" }, "Log-ins to this page"), tokenTable("Log-ins", logIns, load))];
   }, signal);
   const make = button("Create token", () => makeToken(load), { tone: "primary", iconName: "plus" });
-  fill(root, heading("Tokens", h("label.check", all, "also those that ended lately"), make), list);
+  fill(root, heading("Tokens", h("label.check", all, "Show ended"), make), list);
   await load();
 }
 
@@ -55,14 +55,14 @@ async function makeToken(again) {
   const made = await ask({
     title: "Create token",
     content: [
-      field("Name", h("input", { name: "name", autofocus: true, autocomplete: "off" }), "So that you know it again."),
+      field("Name", h("input", { name: "name", autofocus: true, autocomplete: "off" }), "Shown in lists and in the audit log."),
       field("Role", select({ name: "role" }, [["", "by scopes"], ...ROLES.map((role) => [role, role])])),
-      h("fieldset", h("legend", "Scopes, where there is no role"), h("div.boxes", scopes.map((scope) =>
+      h("fieldset", h("legend", "Scopes, if no role is chosen"), h("div.boxes", scopes.map((scope) =>
         h("label.check", h("input", { type: "checkbox", name: "scopes", value: scope, checked: scope === "repo:read" }), h("code", scope))))),
       field("Repos", h("input.mono", { name: "repos", placeholder: "all, or globs" })),
       field("Branches", h("input.mono", { name: "branches", placeholder: "all, or globs" })),
       field("Ends after", h("input", { name: "expires", placeholder: "such as 2h" }),
-        "It ends when you log out, at the latest. One that lasts longer is created by `branchyard token create`."),
+        "It ends when you log out, at the latest. To create one that lasts longer, use `branchyard token create`."),
     ],
     action: "Create token",
     submit(values) {
@@ -77,7 +77,7 @@ async function makeToken(again) {
   if (!made) return;
   again();
   showDialog("The new token", [
-    h("p", "It is shown this once: only a hash of it is kept."),
+    h("p", "Copy it now: it is not shown again, because only its hash is kept."),
     h("code.secret", made.token),
     navigator.clipboard && button("Copy", async ({ target }) => {
       await navigator.clipboard.writeText(made.token);
@@ -89,7 +89,7 @@ async function makeToken(again) {
 async function revoke(token, again) {
   const isDone = await ask({
     title: `Revoke ${token.name}?`,
-    content: h("p", "Whoever uses it is refused from now on, and so is everyone with a token that was made with it."),
+    content: h("p", "Requests with it are refused from now on, and so are those with tokens that were created with it."),
     action: "Revoke",
     tone: "danger",
     submit: async () => { await api.delete(at.token(token.id)); return true; },

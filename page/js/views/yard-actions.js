@@ -16,7 +16,7 @@ export function actionButtons(yard, repo, branch) {
   const mayWrite = can("git:write");
   const more = iconButton("more", `More actions for ${branch}`, () => openMenu(more, [
     mayBuild && yard.repos.get(repo)?.tasks.length > 0 && { label: "Run a task…", action: () => runTask(yard, repo, branch) },
-    mayWrite && { label: "Prepare (bring up to date)", action: () => prepare(yard, repo, branch) },
+    mayWrite && { label: "Bring up to date", action: () => prepare(yard, repo, branch) },
     mayWrite && (yard.get(repo, branch)?.pinned
       ? { label: "Unpin", action: () => unpin(yard, repo, branch) }
       : { label: "Pin…", action: () => pin(yard, repo, branch) }),
@@ -67,7 +67,7 @@ export function runOptions() {
       ["reset", "reset: save work, then be what the remote has"],
     ])),
     field("Time limit", h("input", { name: "timeout", placeholder: "such as 10m" })),
-    h("label.check", h("input", { type: "checkbox", name: "clean" }), "Remove untracked and ignored files first; work is saved"),
+    h("label.check", h("input", { type: "checkbox", name: "clean" }), "Remove untracked and ignored files first; work is saved as salvage"),
     h("label.check", h("input", { type: "checkbox", name: "coalesce" }), "Join an equal run that is under way")));
 }
 
@@ -131,7 +131,7 @@ export async function remove(yard, repo, branch) {
   if (!outcome) return;
   yard.drop(repo, branch);
   const { salvage } = outcome;
-  tell(`The workspace of ${branch} is gone. `, salvage && can("git:read") && h("a", { href: link("salvage", salvage.id ?? salvage) }, "What was saved"));
+  tell(`The workspace of ${branch} was removed. `, salvage && can("git:read") && h("a", { href: link("salvage", salvage.id ?? salvage) }, "What was saved"));
 }
 
 /** What keeps a workspace besides somebody's pin, which is shown by itself. */
@@ -141,7 +141,7 @@ export function workOf(pins) {
 
 function whatGoes({ sizes, pinned, path }, work) {
   return [
-    work.length === 0 ? h("p", "There is no work in it: everything can be had again from the remote or by a build.") : [
+    work.length === 0 ? h("p", "There is no work in it: the remote and a build can restore everything.") : [
       h("p", "There is work in it that is nowhere else:"),
       h("ul", work.map((what) => h("li", what))),
       h("p.muted", "It is saved as a salvage first and can be restored from there."),
@@ -177,7 +177,7 @@ export async function newWorkspace(yard, repo) {
       h("details", h("summary", "Create a new branch instead"),
         h("div.dialog-body", field("Name", name), field("From branch or commit", from))),
     ],
-    action: "Make it ready",
+    action: "Create workspace",
     submit(values) {
       const fresh = values.get("name").trim();
       if (fresh) return api.put(at.branch(repo, fresh), { from: values.get("from").trim() });
