@@ -70,7 +70,7 @@ export class Yard extends EventTarget {
       this.#tell("repos", { repo });
     };
     for await (const items of branchPages(repo, { first: SCREEN, signal: this.#signal, onUnavailable })) {
-      for (const workspace of items) all.set(workspace.branch, workspace);
+      for (const workspace of items) all.set(workspace.branch, this.#withRun(workspace));
       if (!isKnown) show();
     }
     if (isKnown) show();
@@ -83,8 +83,15 @@ export class Yard extends EventTarget {
   /** What an answer says of a workspace is as good as what one would ask for. */
   put(workspace) {
     if (!this.workspaces.has(workspace.repo)) this.workspaces.set(workspace.repo, new Map());
-    this.workspaces.get(workspace.repo).set(workspace.branch, workspace);
+    this.workspaces.get(workspace.repo).set(workspace.branch, this.#withRun(workspace));
     this.#tell("workspace", workspace);
+  }
+
+  /** Of a run, an event says more than the description of its workspace does. */
+  #withRun(workspace) {
+    const known = this.get(workspace.repo, workspace.branch)?.last_run;
+    const isSame = known && workspace.last_run?.run_id === known.run_id && workspace.last_run.state === known.state;
+    return isSame ? { ...workspace, last_run: { ...known, ...workspace.last_run } } : workspace;
   }
 
   /** It is gone: nobody needs to ask what became of it. */
