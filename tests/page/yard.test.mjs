@@ -60,8 +60,8 @@ test("states are counted, and each count is a filter that the address keeps", as
     await page.waitForSelector(row("main"));
     assert.doesNotMatch(page.url(), /state=/);
     // A link to the same view with other filters is followed.
-    await go(page, "#/?state=never&has=ahead", ".yard");
-    await page.waitForSelector(row("main"), { state: "detached" });
+    await go(page, "#/?state=never&q=main", "main .empty");
+    assert.equal(await page.locator("tr[data-branch]").count(), 0);
   });
 });
 
@@ -351,9 +351,9 @@ test("who started a run is told of its end, also in a hidden tab and without a s
 });
 
 test("a wall shows large tiles, live, to who may only read", async () => {
-  const { token } = await call("POST", "api/tokens", { role: "ui", name: "wall", expires: "1h" });
+  const { token } = await call("POST", "api/tokens", { role: "ui", name: `wall-${Date.now()}`, expires: "1h" });
   await visit(async (page) => {
-    await page.waitForSelector(".wall-tile");
+    await go(page, "#/wall", ".wall-tile");
     assert.equal(await page.locator("header.shell").isVisible(), false);
     assert.equal(await page.locator("main :is(a, button, input)").count(), 0);
     assert.ok(["failed", "rejected", "timed_out", "lost", "signalled"].includes(await page.locator(".wall-tile").first().getAttribute("data-state")));
@@ -368,7 +368,7 @@ test("a wall shows large tiles, live, to who may only read", async () => {
     await go(page, "#/wall?by=repo", ".wall-tile");
     await page.waitForFunction(() => document.querySelectorAll(".wall-tile").length === 1);
     await reads(page, ".wall-tile", /^demo/);
-  }, { hash: "#/wall", as: token, width: 1920, height: 1080 });
+  }, { as: token, width: 1920, height: 1080 });
 });
 
 test("log-ins are listed apart from tokens, and actions are a person's", async () => {
@@ -380,7 +380,7 @@ test("log-ins are listed apart from tokens, and actions are a person's", async (
     await page.getByRole("menuitem", { name: "Audit" }).click();
     await page.waitForSelector("main .list");
     assert.equal(await page.getByRole("button", { name: "Admin" }).getAttribute("aria-current"), "page");
-    assert.equal(await page.locator("tbody td", { hasText: /page-[0-9a-f]/ }).count(), 0);
+    assert.equal(await page.locator("tbody td:nth-child(2)", { hasText: /page-[0-9a-f]{12}$/ }).count(), 0);
   }, { hash: "#/tokens" });
 });
 

@@ -13,15 +13,17 @@ export function can(scope) {
   return principal !== null && (scope === null || principal.scopes.includes(scope));
 }
 
+const LOG_IN = /^(token:)?page-[0-9a-f]{12}$/;
+
 /** Who a principal is, as people call them: a log-in is known by its person, not by the token that it holds. */
 export function person(name) {
-  if (!/^(token:)?page-/.test(name ?? "")) return name;
+  if (!LOG_IN.test(name ?? "")) return name;
   return principal && [principal.name, `token:${principal.name}`].includes(name) ? personOf(principal) : "a log-in";
 }
 
 /** The name of who is logged in. */
 export function personOf({ name, created_by: by }) {
-  return /^(token:)?page-/.test(name) && by ? by : name;
+  return LOG_IN.test(name) && by ? by : name;
 }
 
 /** Asks the daemon. */

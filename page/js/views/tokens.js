@@ -18,7 +18,7 @@ export async function mount(root, route, signal) {
   const all = h("input", { type: "checkbox", onchange: () => load() });
   const load = () => show(list, async () => {
     const { items } = await api.get(all.checked ? "api/tokens?all=true" : "api/tokens", signal);
-    const isLogIn = (token) => token.session ?? token.name.startsWith("page-");
+    const isLogIn = (token) => token.session ?? token.name === `page-${token.id}`;
     const [tokens, logIns] = [items.filter((token) => !isLogIn(token)), items.filter(isLogIn)];
     return [
       tokens.length === 0 ? empty("No tokens. Create one for an agent, a CI job or a colleague.") : tokenTable("Tokens", tokens, load),
