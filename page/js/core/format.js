@@ -80,8 +80,10 @@ export function when(at) {
   return h("time", { datetime: at, title: exactly(at) }, ago(time));
 }
 
+const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+
 export function exactly(at) {
-  return at ? new Date(at).toLocaleString() : "–";
+  return at ? exact.format(new Date(at)) : "–";
 }
 
 setInterval(() => {

@@ -38,16 +38,17 @@ export function rank(workspace) {
   return isLive(state) ? 1 : state === "never" ? 3 : 2;
 }
 
-/** A workspace's words; it is a new object whenever something about it has changed. */
-const wordsOf = new WeakMap();
-function words(workspace) {
-  if (!wordsOf.has(workspace)) {
-    const facts = Object.entries(FACTS).filter(([, [, holds]]) => holds(workspace)).flatMap(([fact, [name]]) => [fact, name]);
-    const state = stateOf(workspace).replace("never", "never built").replace("_", " ");
-    const all = [workspace.repo, workspace.branch, workspace.subject, state, workspace.operation, ...facts];
-    wordsOf.set(workspace, [...all, !workspace.dirty && "clean"].filter(Boolean).join(" ").toLowerCase());
+/** What the filter looks at; a workspace is a new object whenever something about it has changed. */
+const known = new WeakMap();
+function traitsOf(workspace) {
+  if (!known.has(workspace)) {
+    const facts = Object.keys(FACTS).filter((fact) => FACTS[fact][1](workspace));
+    const state = stateOf(workspace);
+    const all = [workspace.repo, workspace.branch, workspace.subject, state.replace("never", "never built").replace("_", " "),
+      workspace.operation, !workspace.dirty && "clean", ...facts.flatMap((fact) => [fact, FACTS[fact][0]])];
+    known.set(workspace, { state, facts, words: all.filter(Boolean).join(" ").toLowerCase() });
   }
-  return wordsOf.get(workspace);
+  return known.get(workspace);
 }
 
 export class YardFilter {
@@ -110,14 +111,11 @@ export class YardFilter {
   apply(workspaces) {
     const shown = [];
     for (const workspace of workspaces) {
-      if (this.#words.length > 0 && !this.#words.every((word) => words(workspace).includes(word))) continue;
-      const state = stateOf(workspace);
+      const { state, facts, words } = traitsOf(workspace);
+      if (!this.#words.every((word) => words.includes(word))) continue;
       this.#count(state);
-      let hasAll = true;
-      for (const [fact, [, holds]] of Object.entries(FACTS)) {
-        if (holds(workspace)) this.#count(fact);
-        else if (this.#facts.has(fact)) hasAll = false;
-      }
+      facts.forEach((fact) => this.#count(fact));
+      const hasAll = [...this.#facts].every((fact) => facts.includes(fact));
       if (hasAll && (this.#states.size === 0 || this.#states.has(state))) shown.push(workspace);
     }
     return shown.sort(ORDERS[this.#order]);

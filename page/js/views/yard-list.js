@@ -9,9 +9,9 @@ import { button, empty } from "../ui/parts.js";
 import { newWorkspace } from "./yard-actions.js";
 import { columns, WorkspaceRow } from "./yard-row.js";
 
-const BLOCK = 20;
+const BLOCK = 10;
 /** How far beyond the window rows are made. */
-const AROUND = "800px 0px";
+const AROUND = "600px 0px";
 /** Until a block was seen. */
 const GUESS = { false: 58, true: 32 };
 
@@ -72,7 +72,7 @@ export class RepoSection {
     while (this.#blocks.length < many) {
       const block = new Block(this.#blocks.length, (workspace) => this.#row(workspace));
       // What is on the first screen is there at once; the observer answers a frame later.
-      block.isShown = this.#blocks.length < 2;
+      block.isShown = this.#blocks.length < 4;
       this.#blocks.push(block);
       this.#table.append(block.element);
       this.#observer.observe(block.element);
@@ -106,8 +106,10 @@ export class RepoSection {
   }
 
   #seen(entries) {
-    for (const { target, isIntersecting } of entries) {
+    for (const { target, isIntersecting, boundingClientRect: { height } } of entries) {
       const block = this.#blocks.find(({ element }) => element === target);
+      // Measured by the browser already: to ask again would lay the page out once more.
+      if (block?.isShown) block.height = height || null;
       // One that has the focus stays, or the focus would be lost.
       if (block) block.isShown = isIntersecting || target.contains(document.activeElement);
     }
@@ -140,6 +142,7 @@ class Block {
   height = null;
   count = 0;
   #wasShown = null;
+  #space = null;
   #first;
   #rowOf;
 
@@ -150,7 +153,6 @@ class Block {
   }
 
   draw(items, usual) {
-    if (!this.isShown && this.#wasShown) this.height = this.element.getBoundingClientRect().height || null;
     if (items.length !== this.count && !this.isShown) this.height = null;
     this.count = items.length;
     if (this.isShown) this.#showRows(items);
@@ -178,10 +180,13 @@ class Block {
   }
 
   #showSpace(height) {
+    const space = Math.round(height);
+    if (this.#wasShown === false && space === this.#space) return;
+    this.#space = space;
     if (this.#wasShown !== false) {
       this.element.setAttribute("role", "presentation");
       fill(this.element, h("tr.space", { role: "presentation" }, h("td", { role: "presentation", colspan: columns().length })));
     }
-    setVars(this.element.firstChild, { "--space": `${Math.round(height)}px` });
+    setVars(this.element.firstChild, { "--space": `${space}px` });
   }
 }

@@ -11,6 +11,8 @@ import { addRepo, make, prepare, remove } from "./yard-actions.js";
 import { ORDER_NAMES, YardFilter } from "./yard-filter.js";
 import { RepoSection } from "./yard-list.js";
 
+const SETTLE = 80;
+
 export function title() {
   return "Yard";
 }
@@ -73,10 +75,13 @@ export async function mount(root, { query }, signal) {
   });
 
   read(query);
+  // More often than this nobody reads it, and in a busy yard each frame would bring a change.
+  let timer = null;
+  const drawSoon = () => { timer ??= setTimeout(() => { timer = null; draw(); }, SETTLE); };
   yard.addEventListener("repos", draw);
   yard.addEventListener("workspace", ({ detail: { repo, branch } }) => {
     if (!yard.get(repo, branch)) selection.forget({ repo, branch });
-    draw();
+    drawSoon();
   });
   addKeys({ sections, selection, yard, search, signal });
 
