@@ -350,6 +350,22 @@ test("who started a run is told of its end, also in a hidden tab and without a s
   });
 });
 
+test("who started a fan-out is told once of its end", async () => {
+  const holder = await task("ticks", ["1"], "main");
+  await until(async () => (await call("GET", `api/runs/${holder.run_id}`)).state === "running", "it runs");
+  await visit(async (page) => {
+    await page.fill("textarea[name=branches]", "main feature/login");
+    await page.getByRole("button", { name: "Start 2 runs" }).click();
+    await page.waitForSelector(".matrix");
+    await go(page, "#/history", "tbody tr");
+    await ended(await task("let_end", [holder.run_id], "slow"));
+    await page.locator(".toast", { hasText: "Fan-out in demo: succeeded" }).waitFor();
+    await page.waitForFunction(() => document.querySelectorAll(".toast").length === 1);
+    await page.locator(".toast a").click();
+    await page.waitForSelector(".cell[data-state=succeeded]");
+  }, { hash: "#/fanout" });
+});
+
 test("a wall shows large tiles, live, to who may only read", async () => {
   const { token } = await call("POST", "api/tokens", { role: "ui", name: `wall-${Date.now()}`, expires: "1h" });
   await visit(async (page) => {
