@@ -67,7 +67,7 @@ async function showForm(root, wantedRepo, signal) {
     start.disabled = found.length === 0;
     start.textContent = found.length === 0 ? "Start runs" : `Start ${counted(count(), "run")}`;
     fill(matched,
-      h("span.muted", `${counted(found.length, "branch", "branches")} of ${branches.length}${found.length > 0 ? ":" : ""}`),
+      h("span.chip", { "data-tone": "live" }, `${counted(found.length, "branch", "branches")} of ${branches.length}`),
       found.slice(0, PREVIEWED).map((branch) => h("span.chip", branch)), found.length > PREVIEWED && "…");
   }
   async function onsubmit(event) {
