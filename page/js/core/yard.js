@@ -10,6 +10,8 @@ const SHARE = 0.25;
 // How many are asked for at the same time: a browser has six connections.
 const AT_ONCE = 4;
 const SETTLE = 120;
+// After many changes at once: what a run's events say is shown at once, and the rest of a workspace can wait.
+const BUSY = 1000;
 // As many as a screen shows: to describe a workspace is to look at its files.
 const SCREEN = 40;
 
@@ -35,6 +37,7 @@ export class Yard extends EventTarget {
   #signal;
   #changed = new Map();
   #timer = null;
+  #wait = SETTLE;
 
   constructor(signal) {
     super();
@@ -108,7 +111,7 @@ export class Yard extends EventTarget {
     if (isUnknown && change !== "created") return;
     if (!this.#changed.has(repo)) this.#changed.set(repo, new Set());
     this.#changed.get(repo).add(branch);
-    this.#timer ??= setTimeout(() => this.#quietly(this.#refresh()), SETTLE);
+    this.#timer ??= setTimeout(() => this.#quietly(this.#refresh()), this.#wait);
   }
 
   #onRun(run) {
@@ -124,6 +127,7 @@ export class Yard extends EventTarget {
     this.#timer = null;
     const changed = [...this.#changed];
     this.#changed.clear();
+    this.#wait = changed.some(([, branches]) => branches.size >= MANY) ? BUSY : SETTLE;
     await Promise.all(changed.map(([repo, branches]) => {
       const known = this.workspaces.get(repo)?.size;
       if (known === undefined || branches.size >= Math.max(MANY, known * SHARE)) return this.loadRepo(repo);
