@@ -7,7 +7,7 @@ import { bytes, command, counted, when } from "../core/format.js";
 import { link } from "../core/router.js";
 import { can, person } from "../core/session.js";
 import { each } from "../core/yard.js";
-import { branchLink, button, empty, heading, note, runLink, stateBadge, table } from "../ui/parts.js";
+import { branchLink, empty, heading, note, runLink, stateBadge, table } from "../ui/parts.js";
 import { attempt } from "../ui/toast.js";
 
 /** Workspaces that are asked who holds them, at most. */

@@ -38,7 +38,6 @@ export async function mount(root, route, signal) {
       KINDS.map(([state, words], index) => h("span.wall-count", { "data-state": state }, h("b", number(counts[index])), " ", words)),
       events.state !== "open" && h("span.wall-count", { "data-state": "rejected" }, "not live"),
       groups.length > MOST && h("span.wall-count", `${number(groups.length - MOST)} not shown`));
-    tiles.style.setProperty("--tiles", Math.min(MOST, groups.length));
     fill(tiles, groups.slice(0, MOST).map((group) => (isByRepo ? repoTile(group) : branchTile(group[0], yard.repos.size > 1))));
   });
   for (const type of ["repos", "workspace"]) yard.addEventListener(type, draw);
