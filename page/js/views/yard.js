@@ -11,7 +11,7 @@ import { addRepo, make, prepare, remove } from "./yard-actions.js";
 import { ORDER_NAMES, YardFilter } from "./yard-filter.js";
 import { RepoSection } from "./yard-list.js";
 
-const SETTLE = 80;
+const SETTLE = 250;
 
 export function title() {
   return "Yard";
@@ -76,8 +76,13 @@ export async function mount(root, { query }, signal) {
 
   read(query);
   // More often than this nobody reads it, and in a busy yard each frame would bring a change.
-  let timer = null;
-  const drawSoon = () => { timer ??= setTimeout(() => { timer = null; draw(); }, SETTLE); };
+  let [timer, drawn] = [null, 0];
+  const drawSoon = () => {
+    timer ??= setTimeout(() => {
+      [timer, drawn] = [null, performance.now()];
+      draw();
+    }, drawn + SETTLE - performance.now());
+  };
   yard.addEventListener("repos", draw);
   yard.addEventListener("workspace", ({ detail: { repo, branch } }) => {
     if (!yard.get(repo, branch)) selection.forget({ repo, branch });
