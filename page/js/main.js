@@ -8,6 +8,7 @@ import { can, forget, logOut, me, whoIs } from "./core/session.js";
 import { empty, problemBox } from "./ui/parts.js";
 import { hideShell, markPlace, showShell } from "./ui/shell.js";
 import { attempt } from "./ui/toast.js";
+import { startWatching } from "./ui/watch.js";
 
 /**
  * Views are loaded when they are first wanted. Each exports `title(route)` and `mount(root, route,
@@ -20,6 +21,8 @@ const VIEWS = {
   pipelines: { scope: "repo:read", load: () => import("./views/pipelines.js") },
   pipeline: { scope: "repo:read", load: () => import("./views/pipeline.js") },
   tests: { scope: "repo:read", load: () => import("./views/test-history.js") },
+  queue: { scope: "repo:read", load: () => import("./views/queue.js") },
+  wall: { scope: "repo:read", load: () => import("./views/wall.js") },
   history: { scope: "repo:read", load: () => import("./views/history.js") },
   fanout: { scope: "repo:read", load: () => import("./views/fanout.js") },
   machine: { scope: "repo:read", load: () => import("./views/machine.js") },
@@ -69,6 +72,7 @@ async function showView() {
 function enter() {
   session = new AbortController();
   showShell(() => attempt(async () => { await logOut(); leave(); }), session.signal);
+  startWatching(session.signal);
   events.start();
   events.listen("gone", () => { forget(); leave(); }, session.signal);
   // A view that could not be had while the daemon was away is tried again.

@@ -19,6 +19,9 @@ before(async () => {
   const pipeline = await pipelineEnded(await startPipeline("page/ci", "ci.yml", { gate: "/" }));
   Object.assign(views, {
     yard: ["#/", "tr[data-branch=main]"],
+    "compact yard": ["#/?rows=compact&order=failed", ".compact tr[data-branch=main]"],
+    queue: ["#/queue", "section[aria-label=Waiting] h2"],
+    wall: ["#/wall", ".wall-tile"],
     pipelines: ["#/pipelines", "tr[data-pipeline]"],
     pipeline: [`#/pipeline/${pipeline.pipeline_id}?job=build&step=2`, ".log .row"],
     "tested run": [`#/run/${tested.run_id}`, ".tests tbody tr"],
@@ -99,7 +102,7 @@ test("everything can be reached by keyboard", async () => {
     await page.keyboard.press("Enter");
     await page.waitForSelector("[role=menu]");
     await page.keyboard.press("ArrowDown");
-    assert.match(await focused(), /Prepare/);
+    assert.match(await focused(), /Bring up to date/);
     await page.keyboard.press("Escape");
     await page.waitForSelector("[role=menu]", { state: "detached" });
     assert.match(await focused(), /More actions/);

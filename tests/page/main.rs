@@ -194,6 +194,11 @@ async fn every_view_shows_what_there_is_and_does_what_it_offers() {
 }
 
 #[tokio::test]
+async fn the_yard_is_filtered_worked_on_watched_and_shown_on_a_wall() {
+    pass("yard.test.mjs").await;
+}
+
+#[tokio::test]
 async fn a_log_is_followed_resumed_and_shown_as_what_it_is() {
     pass("log.test.mjs").await;
 }

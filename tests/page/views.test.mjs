@@ -19,7 +19,8 @@ test("log in with a key, and log out", async () => {
   await visit(async (page, context) => {
     await page.fill("input[name=key]", "not-the-key-of-anybody");
     await page.click("button[type=submit]");
-    await page.waitForSelector(".login .problem");
+    await reads(page, ".login .problem", /^Unknown key or token$/);
+    await page.fill("input[name=name]", "Ada of the tests");
     await page.fill("input[name=key]", `Authorization: Bearer ${key}`);
     await page.keyboard.press("Enter");
     await page.waitForSelector(row("main"));
@@ -32,6 +33,7 @@ test("log in with a key, and log out", async () => {
     await page.click(".who");
     await page.getByRole("menuitem", { name: "Log out" }).click();
     await page.waitForSelector(".login");
+    assert.equal(await page.inputValue("input[name=name]"), "Ada of the tests");
     assert.deepEqual((await (await context.request.get(`${url}api/session`)).json()).principal, null);
   }, { as: null, allow: [/status of 401/] });
 });
@@ -62,7 +64,7 @@ test("a branch of the remote gets a workspace, is pinned, and built", async () =
     await page.waitForSelector(row("main"));
     await page.getByRole("button", { name: "New workspace" }).click();
     await page.locator("dialog .pick label", { hasText: /^feature-login$/ }).click();
-    await page.getByRole("button", { name: "Make it ready" }).click();
+    await page.getByRole("button", { name: "Create workspace" }).click();
     await page.waitForSelector(row("feature-login"));
     await page.click(`${row("feature-login")} [aria-haspopup=menu]`);
     await page.getByRole("menuitem", { name: "Pin…" }).click();
@@ -180,7 +182,7 @@ test("a fan-out is a grid of branch and target, live", async () => {
     await page.fill("textarea[name=branches]", "main\nfeature/*");
     await page.fill("textarea[name=targets]", "all\ntest");
     await reads(page, ".fan-form [role=status]", /2 branches/);
-    await page.getByRole("button", { name: "Build" }).click();
+    await page.getByRole("button", { name: "Start 4 runs" }).click();
     await page.waitForSelector(".matrix");
     assert.match(page.url(), /groups=/);
     await until(async () => (await page.locator(".cell[data-state=succeeded]").count()) === 4, "all four succeed");
@@ -203,7 +205,7 @@ test("a cell of a fan-out whose run ends before anybody listens is told all the 
     await page.reload();
     await page.fill("textarea[name=branches]", "main");
     await page.fill("textarea[name=targets]", "all");
-    await page.getByRole("button", { name: "Build" }).click();
+    await page.getByRole("button", { name: "Start 1 run" }).click();
     await page.waitForSelector(".matrix");
     const [group] = page.url().match(/groups=([0-9a-f-]+)/).slice(1);
     await until(async () => (await call("GET", `api/groups/${group}?wait=20s`)).state !== "running", "the build ends");
@@ -217,7 +219,7 @@ test("the machine, its queue and its reaper", async () => {
     await page.waitForSelector(".tile .figure");
     await page.waitForSelector(".chart-row");
     await page.waitForSelector(".spark rect");
-    await page.getByRole("heading", { name: "What would go next" }).waitFor();
+    await page.getByRole("heading", { name: "Next to be removed" }).waitFor();
     const run = await start("main", "task", { task: "forever", sync: "none" });
     await page.locator(`a[href="#/run/${run.run_id}"]`).waitFor();
     const next = await start("main", "make", { args: "all" });
@@ -232,7 +234,7 @@ test("a token is shown once, bounds what one sees, and is revoked; the audit kno
   const name = `page-${Date.now()}`;
   let token;
   await visit(async (page) => {
-    await page.getByRole("button", { name: "Make a token" }).click();
+    await page.getByRole("button", { name: "Create token" }).click();
     await reads(page, "dialog", /ends when you log out/);
     await page.fill("dialog [name=name]", name);
     await page.selectOption("dialog [name=role]", "ui");
@@ -244,7 +246,10 @@ test("a token is shown once, bounds what one sees, and is revoked; the audit kno
     await visit(async (other) => {
       await other.waitForSelector(row("main"));
       const places = await other.locator(".nav a").allTextContents();
-      assert.deepEqual(places, ["Yard", "Pipelines", "History", "Machine", "Salvage", "Tokens", "API"]);
+      assert.deepEqual(places, ["Yard", "Pipelines", "History", "Queue", "Machine", "Salvage"]);
+      await other.getByRole("button", { name: "Admin" }).click();
+      assert.deepEqual(await other.getByRole("menuitem").allTextContents(), ["Tokens", "API"]);
+      await other.keyboard.press("Escape");
       assert.equal(await other.getByRole("button", { name: /^Make / }).count(), 0);
       await go(other, "#/audit", ".empty");
     }, { as: token });
@@ -257,12 +262,17 @@ test("a token is shown once, bounds what one sees, and is revoked; the audit kno
 });
 
 test("the API's documents, within and by themselves", async () => {
-  await visit(async (page) => {
+  await visit(async (page, context) => {
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
     await page.waitForSelector("details.op");
     await page.fill("input[type=search]", "cancel");
     await page.waitForFunction(() => [...document.querySelectorAll("details.op:not([hidden])")].every((op) => op.textContent.includes("cancel")));
     await page.locator("details.op:visible summary").first().click();
     await page.locator("details.op:visible .op-body").first().waitFor();
+    await page.getByRole("button", { name: "Copy as curl" }).first().click();
+    await page.getByRole("button", { name: "Copied" }).waitFor();
+    const copied = await page.evaluate(() => navigator.clipboard.readText());
+    assert.match(copied, /^curl -H @"\$AUTH_HEADER" -X POST 'http:\/\/127\.0\.0\.1:\d+\/api\/.*cancel'$/);
     await page.goto(`${url}api.html`);
     await page.waitForSelector("details.op");
   }, { hash: "#/api" });

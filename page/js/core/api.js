@@ -23,6 +23,12 @@ export function whenUnauthorized(callback) {
   onUnauthorized = callback;
 }
 
+/** Told of every run or group that was started here, and of a start that was refused because the daemon is being stopped. */
+let [onStarted, onDraining] = [() => {}, () => {}];
+export function whenStarted(started, draining) {
+  [onStarted, onDraining] = [started, draining];
+}
+
 /** The answer's `Response`; a refusal or a lost connection is thrown as a `Problem`. */
 export async function request(address, { method = "GET", body, headers = {}, signal } = {}) {
   // The header that no form and no foreign page can send: the daemon's guard against CSRF.
@@ -45,6 +51,7 @@ export async function request(address, { method = "GET", body, headers = {}, sig
   if (response.ok) return response;
   const problem = await problemOf(response);
   if (response.status === 401) onUnauthorized(problem);
+  if (problem.code === "draining") onDraining();
   throw problem;
 }
 
@@ -67,7 +74,11 @@ export const api = {
   put: (address, body = {}) => json(address, { method: "PUT", body }),
   delete: (address) => json(address, { method: "DELETE" }),
   /** Starts runs without staying for their output. */
-  start: (address, body = {}) => json(address, { method: "POST", body, headers: { prefer: "respond-async" } }),
+  async start(address, body = {}, { isWatched = true } = {}) {
+    const started = await json(address, { method: "POST", body, headers: { prefer: "respond-async" } });
+    if (isWatched) onStarted(started);
+    return started;
+  },
 };
 
 /** `path` with the parameters that are not empty. */

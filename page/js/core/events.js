@@ -7,6 +7,10 @@ class Events extends EventTarget {
   #controller = null;
   /** "open", "waiting" (for the daemon to come back), "paused" (hidden) or "off". */
   state = "off";
+  /** While it waits: whether the daemon closed the stream, as it does when it is stopped. */
+  isClosed = false;
+  /** Whether the daemon has said that it takes no new runs, for it is being stopped. */
+  isDraining = false;
   /** The last { running, waiting }. */
   queue = null;
 
@@ -15,7 +19,11 @@ class Events extends EventTarget {
     this.#controller = new AbortController();
     const { signal } = this.#controller;
     follow("stream/events", {
-      state: (state) => this.#become(state),
+      state: (state, isClosed) => {
+        // What comes after the close is a daemon that cannot be reached yet.
+        this.isClosed = state === "waiting" && (isClosed || this.isClosed);
+        this.#become(state);
+      },
       events: (events) => events.forEach((event) => this.#take(event)),
       refused: ({ status }) => {
         this.#become("off");
@@ -39,8 +47,17 @@ class Events extends EventTarget {
     this.addEventListener(type, (event) => callback(event.detail), { signal });
   }
 
+  /** A start was refused because the daemon is being stopped. */
+  drain() {
+    this.isDraining = true;
+    this.dispatchEvent(new CustomEvent("state", { detail: this.state }));
+  }
+
   #take({ type, data }) {
-    if (type === "hello") setClock(data.at);
+    if (type === "hello") {
+      setClock(data.at);
+      this.isDraining = false;
+    }
     if (type === "queue") this.queue = data;
     this.dispatchEvent(new CustomEvent(type, { detail: data }));
   }

@@ -28,8 +28,10 @@ export function bytes(count) {
   return `${count.toFixed(digits)}${NB}${UNITS[unit]}`;
 }
 
+const numbers = new Intl.NumberFormat("en");
+
 export function number(count) {
-  return count.toLocaleString("en");
+  return numbers.format(count);
 }
 
 /** "1 workspace", "2 workspaces" */
@@ -78,8 +80,10 @@ export function when(at) {
   return h("time", { datetime: at, title: exactly(at) }, ago(time));
 }
 
+const exact = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+
 export function exactly(at) {
-  return at ? new Date(at).toLocaleString() : "–";
+  return at ? exact.format(new Date(at)) : "–";
 }
 
 setInterval(() => {
@@ -110,6 +114,8 @@ export function runName(run) {
   return run.task ? `task ${run.task}` : brief(command(run.argv), 120);
 }
 
+/** Ends in which something is wrong; a cancelled run was ended on purpose. */
+export const TROUBLE = new Set(["failed", "timed_out", "signalled", "lost", "rejected"]);
 const LIVE = new Set(["queued", "preparing", "running"]);
 
 export function isLive(state) {

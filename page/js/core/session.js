@@ -13,15 +13,28 @@ export function can(scope) {
   return principal !== null && (scope === null || principal.scopes.includes(scope));
 }
 
+const LOG_IN = /^(token:)?page-[0-9a-f]{12}$/;
+
+/** Who a principal is, as people call them: a log-in is known by its person, not by the token that it holds. */
+export function person(name) {
+  if (!LOG_IN.test(name ?? "")) return name;
+  return principal && [principal.name, `token:${principal.name}`].includes(name) ? personOf(principal) : "a log-in";
+}
+
+/** The name of who is logged in. */
+export function personOf({ name, created_by: by }) {
+  return LOG_IN.test(name) && by ? by : name;
+}
+
 /** Asks the daemon. */
 export async function whoIs() {
   principal = (await api.get("api/session")).principal;
   return principal;
 }
 
-export async function logIn(key) {
+export async function logIn(key, name) {
   const headers = { authorization: `Bearer ${key}` };
-  const answer = await request("api/session", { method: "POST", headers });
+  const answer = await request("api/session", { method: "POST", headers, body: name ? { name } : undefined });
   principal = (await answer.json()).principal;
   return principal;
 }

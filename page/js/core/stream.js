@@ -13,7 +13,7 @@ const LONGEST_WAIT = 10_000;
  * Follows `address` until it ends, is refused for good or `signal` aborts.
  *
  * `on.events` gets lists of { id, type, data }, as they come together; `on.state` gets "open",
- * "waiting" or "paused" (hidden); `on.refused` a Problem that trying again will not mend;
+ * "waiting" or "paused" (hidden), and of "waiting" whether the daemon itself closed it; `on.refused` a Problem that trying again will not mend;
  * `on.done` is called when there is nothing more to come.
  */
 export async function follow(address, on, signal) {
@@ -26,6 +26,7 @@ export async function follow(address, on, signal) {
       continue;
     }
     const line = new Line(signal);
+    let isClosed = false;
     try {
       const response = await fetch(address, {
         headers: { accept: "text/event-stream", ...(lastId === null ? {} : { "last-event-id": lastId }) },
@@ -51,13 +52,14 @@ export async function follow(address, on, signal) {
       });
       // A run's stream closes behind its last event; any other end is a lost line.
       if (ended) return on.done?.();
+      isClosed = true;
     } catch {
       // Lost, refused for now, or let go of by ourselves: the loop knows which.
     } finally {
       line.close();
     }
     if (signal.aborted || document.hidden) continue;
-    on.state?.("waiting");
+    on.state?.("waiting", isClosed);
     await pause(wait, signal);
     wait = Math.min(wait * 1.7, LONGEST_WAIT) * (0.8 + 0.4 * Math.random());
   }

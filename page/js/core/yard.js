@@ -4,11 +4,24 @@
 import { api, at, branchPages } from "./api.js";
 import { events } from "./events.js";
 
-// From so many changed workspaces of a repo on, its whole list is cheaper than each by itself.
+// From so many changed workspaces of a repo on, and such a share of it, its whole list is cheaper than each by itself.
 const MANY = 12;
+const SHARE = 0.25;
+// How many are asked for at the same time: a browser has six connections.
+const AT_ONCE = 4;
 const SETTLE = 120;
+// After many changes at once: what a run's events say is shown at once, and the rest of a workspace can wait.
+const BUSY = 1000;
 // As many as a screen shows: to describe a workspace is to look at its files.
 const SCREEN = 40;
+
+/** Does it for each of the items, a few at the same time. */
+export async function each(items, work) {
+  const left = [...items];
+  await Promise.all(Array.from({ length: AT_ONCE }, async () => {
+    while (left.length > 0) await work(left.shift());
+  }));
+}
 
 /**
  * The yard for as long as `signal` lasts. Dispatches "repos" (the list, or one as a whole) and
@@ -24,6 +37,7 @@ export class Yard extends EventTarget {
   #signal;
   #changed = new Map();
   #timer = null;
+  #wait = SETTLE;
 
   constructor(signal) {
     super();
@@ -59,7 +73,7 @@ export class Yard extends EventTarget {
       this.#tell("repos", { repo });
     };
     for await (const items of branchPages(repo, { first: SCREEN, signal: this.#signal, onUnavailable })) {
-      for (const workspace of items) all.set(workspace.branch, workspace);
+      for (const workspace of items) all.set(workspace.branch, this.#withRun(workspace));
       if (!isKnown) show();
     }
     if (isKnown) show();
@@ -72,8 +86,15 @@ export class Yard extends EventTarget {
   /** What an answer says of a workspace is as good as what one would ask for. */
   put(workspace) {
     if (!this.workspaces.has(workspace.repo)) this.workspaces.set(workspace.repo, new Map());
-    this.workspaces.get(workspace.repo).set(workspace.branch, workspace);
+    this.workspaces.get(workspace.repo).set(workspace.branch, this.#withRun(workspace));
     this.#tell("workspace", workspace);
+  }
+
+  /** Of a run, an event says more than the description of its workspace does. */
+  #withRun(workspace) {
+    const known = this.get(workspace.repo, workspace.branch)?.last_run;
+    const isSame = known && workspace.last_run?.run_id === known.run_id && workspace.last_run.state === known.state;
+    return isSame ? { ...workspace, last_run: { ...known, ...workspace.last_run } } : workspace;
   }
 
   /** It is gone: nobody needs to ask what became of it. */
@@ -90,7 +111,7 @@ export class Yard extends EventTarget {
     if (isUnknown && change !== "created") return;
     if (!this.#changed.has(repo)) this.#changed.set(repo, new Set());
     this.#changed.get(repo).add(branch);
-    this.#timer ??= setTimeout(() => this.#quietly(this.#refresh()), SETTLE);
+    this.#timer ??= setTimeout(() => this.#quietly(this.#refresh()), this.#wait);
   }
 
   #onRun(run) {
@@ -98,7 +119,7 @@ export class Yard extends EventTarget {
     if (!workspace) return;
     // Ids sort by the time of the request.
     if (workspace.last_run && workspace.last_run.run_id > run.run_id) return;
-    workspace.last_run = run;
+    this.workspaces.get(run.repo).set(run.branch, { ...workspace, last_run: run });
     this.#tell("workspace", run);
   }
 
@@ -106,9 +127,11 @@ export class Yard extends EventTarget {
     this.#timer = null;
     const changed = [...this.#changed];
     this.#changed.clear();
+    this.#wait = changed.some(([, branches]) => branches.size >= MANY) ? BUSY : SETTLE;
     await Promise.all(changed.map(([repo, branches]) => {
-      if (branches.size >= MANY || !this.workspaces.has(repo)) return this.loadRepo(repo);
-      return Promise.all([...branches].map((branch) => this.refresh(repo, branch)));
+      const known = this.workspaces.get(repo)?.size;
+      if (known === undefined || branches.size >= Math.max(MANY, known * SHARE)) return this.loadRepo(repo);
+      return each([...branches], (branch) => this.refresh(repo, branch));
     }));
   }
 

@@ -3,6 +3,9 @@
 import { fill, h } from "../core/dom.js";
 import { problemBox } from "./parts.js";
 
+/** What `submit` returns where the dialog is to stay, to show how it went. */
+export const KEEP_OPEN = Symbol("keep open");
+
 /**
  * A dialog with a form. `submit(values)` does the work: while it does, the button is busy; what it
  * throws is shown in the dialog, which stays; when it returns, the dialog closes. Resolves to what
@@ -15,7 +18,8 @@ export function ask({ title, content, action, tone = "primary", submit, wide = f
     const body = h("div.dialog-body", content);
     const confirm = h("button", { type: "submit", class: tone }, action);
     const cancel = h("button", { type: "button", onclick: () => dialog.close() }, submit ? "Cancel" : "Close");
-    const change = ({ content: more, action: label, tone: other }) => {
+    const change = ({ content: more, action: label, tone: other, isOver }) => {
+      cancel.hidden = isOver;
       if (more) fill(body, more);
       if (label) confirm.textContent = label;
       if (other) confirm.className = other;
@@ -33,7 +37,7 @@ export function ask({ title, content, action, tone = "primary", submit, wide = f
       fill(trouble);
       try {
         result = await submit(new FormData(form), change);
-        dialog.close();
+        if (result !== KEEP_OPEN) dialog.close();
       } catch (error) {
         fill(trouble, problemBox(error));
       } finally {
@@ -42,6 +46,8 @@ export function ask({ title, content, action, tone = "primary", submit, wide = f
       }
     }
 
+    // Who follows a link wants to be there.
+    dialog.addEventListener("click", ({ target }) => target.closest("a[href^='#']") && dialog.close());
     document.body.append(dialog);
     dialog.showModal();
   });

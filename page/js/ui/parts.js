@@ -42,6 +42,15 @@ export function branchLink(repo, branch) {
   return h("a", { href: link("history", { repo, branch }) }, `${repo} / ${branch}`);
 }
 
+/** The first error that a run found, which leads to its line of the log; none where none is known. */
+export function firstError({ run_id: id, diagnostics }) {
+  const first = diagnostics?.first;
+  if (first?.severity !== "error") return null;
+  const where = first.file && [first.file, first.line].filter(Boolean).join(":");
+  return h("a.first-error.what", { href: link("run", id, { line: first.log_line }), title: [where, first.message].filter(Boolean).join(": ") },
+    where && h("span.mono", where, " "), first.message);
+}
+
 /** As `branchLink`, to the pipelines of the branch. */
 export function branchPipelines({ repo, branch }) {
   return h("a", { href: link("pipelines", { repo, branch }) }, `${repo} / ${branch}`);

@@ -3,7 +3,7 @@
 import { api } from "../core/api.js";
 import { debounce, fill, h } from "../core/dom.js";
 import { shortcut } from "../core/keys.js";
-import { chip, heading } from "../ui/parts.js";
+import { button, chip, heading } from "../ui/parts.js";
 import { prose, resolve, schemaView } from "./api-schema.js";
 
 const METHODS = ["get", "post", "put", "delete", "patch"];
@@ -53,15 +53,33 @@ class Entry {
   }
 }
 
-function inside({ description, parameters, requestBody, responses }, document) {
+/** The request as a command line: what is in braces is to be filled in. */
+function asCurl({ method, path, parameters, requestBody, "x-right": right }) {
+  const base = new URL(".", location.href).href.replace(/\/$/, "");
+  const required = parameters.filter((parameter) => parameter.in === "query" && parameter.required).map(({ name }) => `${name}={${name}}`);
+  const word = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+  return ["curl", path.startsWith("/stream") && "-N", right !== "open" && "-H @\"$AUTH_HEADER\"",
+    method !== "get" && `-X ${method.toUpperCase()}`, requestBody && "--json '{}'",
+    word(`${base}${path}${required.length > 0 ? `?${required.join("&")}` : ""}`)].filter(Boolean).join(" ");
+}
+
+function curlButton(operation) {
+  const copy = button("Copy as curl", async () => {
+    await navigator.clipboard.writeText(asCurl(operation));
+    copy.textContent = "Copied";
+  }, { title: "AUTH_HEADER is the path of the file auth.header, which the daemon keeps" });
+  return copy;
+}
+
+function inside(operation, document) {
+  const { description, parameters: given, requestBody, responses } = operation;
+  const parameters = given.map((parameter) => resolve(parameter, document));
   return [
+    navigator.clipboard && h("div.toolbar", h("code.curl", asCurl({ ...operation, parameters })), curlButton({ ...operation, parameters })),
     description && h("p", prose(description)),
-    parameters.length > 0 && [h("h3", "Parameters"), h("ul.schema", parameters.map((given) => {
-      const parameter = resolve(given, document);
-      return h("li",
-        h("code", parameter.name), h("span.muted", ` in ${parameter.in}${parameter.required ? ", required" : ""} `),
-        schemaView(parameter.schema ?? {}, document), parameter.description && h("span.muted", " – ", prose(parameter.description)));
-    }))],
+    parameters.length > 0 && [h("h3", "Parameters"), h("ul.schema", parameters.map((parameter) => h("li",
+      h("code", parameter.name), h("span.muted", ` in ${parameter.in}${parameter.required ? ", required" : ""} `),
+      schemaView(parameter.schema ?? {}, document), parameter.description && h("span.muted", " – ", prose(parameter.description)))))],
     requestBody && [h("h3", "Request"), content(resolve(requestBody, document), document)],
     h("h3", "Responses"),
     Object.entries(responses ?? {}).map(([status, given]) => {

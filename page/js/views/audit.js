@@ -5,6 +5,7 @@ import { debounce, fill, h } from "../core/dom.js";
 import { exactly, when } from "../core/format.js";
 import { shortcut } from "../core/keys.js";
 import { link, noteQuery } from "../core/router.js";
+import { person } from "../core/session.js";
 import { button, chip, empty, heading, select, show, SINCE, table } from "../ui/parts.js";
 
 const TEXTS = ["principal", "action", "repo", "branch"];
@@ -41,7 +42,7 @@ export async function mount(root, { query }, signal) {
 function auditTable(items) {
   return table("Audit", [
     { name: "When", plain: true, class: "fit", cell: (item) => h("span", { title: exactly(item.at) }, when(item.at)) },
-    { name: "Who", plain: true, cell: (item) => item.principal ?? "–" },
+    { name: "Who", plain: true, cell: (item) => person(item.principal) ?? "–" },
     { name: "Did", plain: true, cell: (item) => [h("code", item.action), item.count > 1 && ` × ${item.count}`] },
     { name: "Where", plain: true, cell: (item) => [item.repo, item.branch].filter(Boolean).join(" / ") },
     { name: "Outcome", plain: true, class: "fit", cell: ({ outcome, code, status }) => [chip(outcome, TONES[outcome]), " ", h("span.muted", code ?? status)] },

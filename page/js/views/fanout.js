@@ -1,17 +1,21 @@
 // One build over many branches: a grid of branch × target, each cell a run. Every target is a group of
-// the daemon's; their ids are in the address, so that the grid can be passed on.
+// the daemon's; their ids are in the address, so that the grid can be passed on. What is retried is a group
+// again: its id follows that of its column, after a dot.
 
 import { allBranches, api, at, withQuery } from "../core/api.js";
-import { debounce, fill, h, perFrame } from "../core/dom.js";
+import { debounce, fill, h, perFrame, refill } from "../core/dom.js";
 import { events } from "../core/events.js";
-import { command, counted, duration, isLive, runTime } from "../core/format.js";
+import { command, counted, duration, isLive, number, runTime, TROUBLE } from "../core/format.js";
 import { go, link } from "../core/router.js";
 import { can } from "../core/session.js";
+import { ask } from "../ui/dialog.js";
 import { button, empty, field, heading, problemBox, select, stateBadge } from "../ui/parts.js";
 import { attempt } from "../ui/toast.js";
 import { readOptions, runOptions } from "./yard-actions.js";
 
 const PREVIEWED = 40;
+/** More runs than these are started after a question. */
+const MANY = 20;
 const WILD = { "**": ".*", "*": "[^/]*", "?": "[^/]" };
 
 export function title() {
@@ -24,8 +28,8 @@ export async function mount(root, route, signal) {
     inner?.abort();
     inner = new AbortController();
     const both = AbortSignal.any([signal, inner.signal]);
-    const groups = query.get("groups")?.split(",").filter(Boolean) ?? [];
-    await (groups.length > 0 ? showGrid(root, groups, both) : showForm(root, query.get("repo"), both));
+    const columns = (query.get("groups")?.split(",") ?? []).map((column) => column.split(".").filter(Boolean)).filter(({ length }) => length > 0);
+    await (columns.length > 0 ? showGrid(root, columns, both) : showForm(root, query.get("repo"), both));
   };
   await draw(route);
   return draw;
@@ -37,11 +41,18 @@ async function showForm(root, wantedRepo, signal) {
   if (repos.length === 0) return void fill(root, heading("Fan-out"), empty("There are no repositories yet."));
   let branches = [];
   const repo = select({ name: "repo", onchange: () => load() }, repos.map(({ name }) => [name, name]), wantedRepo ?? repos[0].name);
-  const globs = h("textarea.mono", { name: "branches", rows: 5, required: true, spellcheck: "false", oninput: debounce(() => preview(), 120) }, "**");
+  const globs = h("textarea.mono", { name: "branches", rows: 5, required: true, spellcheck: "false", placeholder: "such as: main feature/*", oninput: debounce(() => preview(), 120) });
   const matched = h("div.chips", { role: "status" });
-  const targets = h("textarea.mono", { name: "targets", rows: 5, spellcheck: "false" }, "all\ntest");
+  const targets = h("textarea.mono", { name: "targets", rows: 5, spellcheck: "false", placeholder: "such as: test", oninput: () => preview() });
   const trouble = h("div.wide");
-  const start = h("button.primary", { type: "submit" }, "Build");
+  const start = h("button.primary", { type: "submit", disabled: true }, "Start runs");
+  let found = [];
+  /** Without a target, make builds its first. */
+  const columns = () => {
+    const lines = targets.value.split("\n").map((text) => text.trim()).filter(Boolean);
+    return lines.length > 0 ? lines : [""];
+  };
+  const count = () => found.length * columns().length;
 
   async function load() {
     fill(matched, h("span.muted", "Asking the remote…"));
@@ -52,9 +63,11 @@ async function showForm(root, wantedRepo, signal) {
   }
   function preview() {
     const wanted = words(globs.value).map(globPattern);
-    const found = branches.filter((branch) => wanted.some((pattern) => pattern.test(branch)));
+    found = branches.filter((branch) => wanted.some((pattern) => pattern.test(branch)));
+    start.disabled = found.length === 0;
+    start.textContent = found.length === 0 ? "Start runs" : `Start ${counted(count(), "run")}`;
     fill(matched,
-      h("span.muted", `${counted(found.length, "branch", "branches")} of ${branches.length}:`),
+      h("span.chip", { "data-tone": "live" }, `${counted(found.length, "branch", "branches")} of ${branches.length}`),
       found.slice(0, PREVIEWED).map((branch) => h("span.chip", branch)), found.length > PREVIEWED && "…");
   }
   async function onsubmit(event) {
@@ -64,8 +77,9 @@ async function showForm(root, wantedRepo, signal) {
     start.disabled = true;
     fill(trouble);
     try {
+      if (count() > MANY && !await isSure(found, columns())) return;
       const groups = [];
-      for (const line of values.get("targets").split("\n").map((text) => text.trim()).filter((text, i, all) => text || all.length === 1)) {
+      for (const line of columns()) {
         groups.push(await api.start(at.fanOut(repo.value), { branches: words(globs.value), args: line, ...options }));
       }
       go(link("fanout", { groups: groups.map((group) => group.group_id).join(",") }));
@@ -79,9 +93,20 @@ async function showForm(root, wantedRepo, signal) {
   fill(root, heading("Fan-out"), h("form.card.fan-form", { onsubmit },
     h("div.field", field("Repo", repo), matched),
     field("Branches", globs, "Names or globs, one a line: * stays within a segment, ** crosses them."),
-    field("Targets", targets, "What follows make; each line is a column of the grid."),
+    field("Targets", targets, "What follows make; each line is a column of the grid. Without one, make builds its first target."),
     h("div.wide", runOptions()), trouble, h("div.wide", start)));
   load();
+}
+
+function isSure(branches, columns) {
+  return ask({
+    title: `Start ${counted(branches.length * columns.length, "run")}?`,
+    content: [
+      h("p", `${counted(branches.length, "branch", "branches")}${columns.length > 1 ? ` and ${counted(columns.length, "target")}` : ""}. Those that find no slot wait in the queue.`),
+      h("p.muted", branches.slice(0, PREVIEWED).join(", "), branches.length > PREVIEWED && "…")],
+    action: `Start ${counted(branches.length * columns.length, "run")}`,
+    submit: () => true,
+  });
 }
 
 function words(text) {
@@ -95,8 +120,9 @@ function globPattern(glob) {
   return new RegExp(`^${source}$`);
 }
 
-async function showGrid(root, ids, signal) {
-  const groups = await Promise.all(ids.map((id) => api.get(at.group(id), signal)));
+async function showGrid(root, wanted, signal) {
+  const ids = wanted.flat();
+  const groups = new Map(await Promise.all(ids.map(async (id) => [id, await api.get(at.group(id), signal)])));
   const runs = new Map();
   let draw = () => {};
   // Listened before it is asked: what ends meanwhile is told here, and an answer that is older does not undo it.
@@ -114,13 +140,16 @@ async function showGrid(root, ids, signal) {
     } while (before);
   }));
   await load();
-  const branches = [...new Set(groups.flatMap((group) => group.members.map((member) => member.branch)))];
+  const { repo } = groups.get(ids[0]);
+  const branches = [...new Set([...groups.values()].flatMap((group) => group.members.map((member) => member.branch)))];
   const cells = new Map();
   const tally = h("div.tally");
   const again = h("div.toolbar");
-  const columns = groups.map((group) => {
-    const first = runs.get(group.members[0]?.run_id);
-    return { group, name: first ? command(first.argv.slice(1)) || "make" : "…", runOf: new Map(group.members.map((member) => [member.branch, member.run_id])) };
+  // Of the groups of a column, the later ones are retries: what they have takes the place of what was before.
+  const columns = wanted.map((own) => {
+    const first = runs.get(groups.get(own[0]).members[0]?.run_id);
+    const name = first ? command(argsOf(first)) || "make" : "…";
+    return { own, name, runOf: new Map(own.flatMap((id) => groups.get(id).members.map((member) => [member.branch, member.run_id]))) };
   });
   const grid = h("table.matrix",
     h("thead", h("tr", h("th", { scope: "col" }, "Branch"), columns.map(({ name }) => h("th", { scope: "col" }, name)))),
@@ -130,26 +159,52 @@ async function showGrid(root, ids, signal) {
       if (id) cells.set(id, { cell, branch, name });
       return h("td", cell);
     })))));
+  const failedIn = (column) => [...column.runOf.values()].map((id) => runs.get(id)).filter((run) => run && TROUBLE.has(run.state));
 
   draw = perFrame(() => {
     for (const [id, { cell, branch, name }] of cells) {
       const run = runs.get(id);
       if (!run || cell.dataset.shown === run.state) continue;
       cell.dataset.shown = cell.dataset.state = run.state;
-      cell.setAttribute("aria-label", `${branch}, ${name}: ${run.state}`);
+      const error = run.diagnostics?.first?.message;
+      cell.setAttribute("aria-label", `${branch}, ${name}: ${run.state}${error ? `, ${error}` : ""}`);
+      cell.title = error ?? "";
       fill(cell, stateBadge(run.state), h("span.muted", isLive(run.state) ? "" : duration(runTime(run))));
     }
-    showTally(tally, [...runs.values()]);
-    const isRunning = [...runs.values()].some((run) => isLive(run.state));
-    fill(again,
-      isRunning && button("Cancel all", () => attempt(() => Promise.all(ids.map((id) => api.post(`${at.group(id)}/cancel`)))), { iconName: "stop" }),
-      h("a.button", { href: link("fanout", { repo: groups[0].repo }) }, "Another"));
+    const shown = [...cells.keys()].map((id) => runs.get(id)).filter(Boolean);
+    showTally(tally, shown);
+    const failed = columns.reduce((sum, column) => sum + failedIn(column).length, 0);
+    refill(again, [failed, shown.some((run) => isLive(run.state))], () => [
+      can("build:run") && failed > 0 && button(`Retry ${number(failed)} failed`, retry, { iconName: "again" }),
+      can("build:run") && shown.some((run) => isLive(run.state)) && button("Cancel all", () => attempt(() => Promise.all(ids.map((id) => api.post(`${at.group(id)}/cancel`)))), { iconName: "stop" }),
+      can("build:run") && h("a.button", { href: link("fanout", { repo }) }, "New fan-out")]);
   });
+
+  /** Each column's failed branches are a group again, with the same arguments and options. */
+  const retry = () => attempt(async () => {
+    const fresh = [];
+    for (const column of columns) {
+      const failed = failedIn(column);
+      if (failed.length === 0) { fresh.push(column.own); continue; }
+      const { timeout_ms: timeout, sync, clean } = failed[0];
+      const body = { branches: failed.map((run) => run.branch), args: argsOf(failed[0]), sync, timeout: `${timeout}ms` };
+      if (clean) body.clean = true;
+      const group = await api.start(at.fanOut(repo), body);
+      fresh.push([...column.own, group.group_id]);
+    }
+    go(link("fanout", { groups: fresh.map((own) => own.join(".")).join(",") }));
+  });
+
   // What ended before the stream was there, or while it was gone, is told by nobody.
   events.listen("state", (state) => state === "open" && attempt(async () => { await load(); draw(); }), signal);
-  fill(root, heading(`Fan-out in ${groups[0].repo}`, again), h("div.card", tally,
+  fill(root, heading(`Fan-out in ${repo}`, again), h("div.card", tally,
     h("div.scroll", { tabindex: 0, role: "region", "aria-label": "Grid of branches and targets" }, grid)));
   draw();
+}
+
+/** What was asked of make, before the daemon's own options. */
+function argsOf(run) {
+  return (run.asked_argv ?? run.argv).slice(1);
 }
 
 function showTally(element, runs) {

@@ -6,11 +6,28 @@ import { logIn } from "../core/session.js";
 import { field, problemBox } from "../ui/parts.js";
 import { themeButton } from "../ui/shell.js";
 
+const STORE = "branchyard-name";
+
+function remembered() {
+  try {
+    return localStorage.getItem(STORE) ?? "";
+  } catch {
+    return ""; // storage may be forbidden
+  }
+}
+
+function remember(name) {
+  try {
+    localStorage.setItem(STORE, name);
+  } catch { /* then it is asked for again */ }
+}
+
 export function showLogin(root, onEnter) {
   const isUsed = here().query.get("link") === "used";
   const trouble = h("div", { role: "status" }, isUsed && h("p.bad", "The link that led here was used already, or is older than a minute. ",
     h("code", "branchyard open"), " makes another."));
   const key = h("input", { type: "password", name: "key", autocomplete: "current-password", required: true, spellcheck: "false", autocapitalize: "off" });
+  const name = h("input", { name: "name", autocomplete: "name", maxlength: 60, value: remembered() });
   const enter = h("button.primary", { type: "submit" }, "Log in");
 
   async function onsubmit(event) {
@@ -19,11 +36,12 @@ export function showLogin(root, onEnter) {
     fill(trouble);
     try {
       // What auth.header holds may be pasted whole.
-      await logIn(key.value.trim().replace(/^(authorization:\s*)?bearer\s+/i, ""));
+      await logIn(key.value.trim().replace(/^(authorization:\s*)?bearer\s+/i, ""), name.value.trim());
+      remember(name.value.trim());
       fill(root);
       onEnter();
     } catch (error) {
-      fill(trouble, problemBox(error));
+      fill(trouble, problemBox(error.status === 401 ? new Error("Unknown key or token") : error));
       key.select();
     } finally {
       enter.disabled = false;
@@ -34,12 +52,13 @@ export function showLogin(root, onEnter) {
     h("div.login-head", h("img", { src: "icon.svg", alt: "", width: 40, height: 40 }), h("h1", "Branchyard"), themeButton()),
     h("form", { onsubmit },
       field("Key or token", key),
+      field("Your name", name, "So that others see who did what. It may stay empty."),
       trouble,
       enter),
     h("div.login-help",
       h("p", "On the daemon's own machine, ", h("code", "branchyard open"), " opens this page already logged in."),
-      h("p", "Else paste the session key, which stands in ", h("code", "<workspaces>/.branchyard/auth.header"),
-        ", or a token made by ", h("code", "branchyard token create"), ".")),
-    h("p.muted", h("a", { href: "api.html" }, "The API's documents"))));
+      h("p", "Or paste the session key from the file ", h("code", "<workspaces>/.branchyard/auth.header"),
+        ", or a token that was created by ", h("code", "branchyard token create"), ".")),
+    h("p.muted", h("a", { href: "api.html" }, "API documentation"))));
   key.focus();
 }

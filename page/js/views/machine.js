@@ -1,14 +1,15 @@
 // The machine and its queue: what runs, what waits, what it costs, and what makes room.
 
-import { api, withQuery } from "../core/api.js";
+import { api } from "../core/api.js";
 import { debounce, fill, h } from "../core/dom.js";
 import { events } from "../core/events.js";
-import { bytes, command, counted, duration, isLive, runTime, when } from "../core/format.js";
+import { bytes, counted, duration, isLive, runTime } from "../core/format.js";
 import { link } from "../core/router.js";
 import { can } from "../core/session.js";
 import { bar, runBars } from "../ui/charts.js";
-import { branchLink, empty, heading, runLink, show, stateBadge, table } from "../ui/parts.js";
+import { empty, heading, show } from "../ui/parts.js";
 import { reaperCards } from "./machine-reaper.js";
+import { Queue } from "./queue.js";
 
 /** Load and memory change without an event. */
 const EVERY = 5000;
@@ -21,33 +22,18 @@ export function title() {
 export async function mount(root, route, signal) {
   const tiles = h("div.tiles");
   const background = h("div");
-  const running = h("section.card", { "aria-label": "Running" });
-  const waiting = h("section.card", { "aria-label": "Waiting" });
+  const queue = new Queue(false, signal);
   const disk = h("section.card", { "aria-label": "Disk by repo" });
   const trends = h("section.card", { "aria-label": "Runs by branch" });
   fill(root, heading("Machine"), background, tiles,
-    h("div.columns", h("div.stack", running, waiting, disk), trends),
+    h("div.columns", h("div.stack", queue.running, queue.waiting, disk), trends),
     can("ops") && reaperCards(signal));
 
   const refresh = async () => {
-    const [machine, ...busy] = await Promise.all([api.get("api/machine", signal),
-      ...["running", "preparing"].map((state) => api.get(withQuery("api/runs", { state, limit: 100 }), signal))]);
+    const machine = await api.get("api/machine", signal);
     fill(background, stopped(machine.background));
     fill(tiles, tilesOf(machine));
-    const runs = busy.flatMap((page) => page.items);
-    fill(running, h("h2", "Running"), runs.length === 0 ? empty("Nothing runs.") : h("div.scroll", table("Running", [
-      { name: "State", plain: true, class: "fit", cell: (run) => stateBadge(run.state) },
-      { name: "Command", plain: true, cell: runLink },
-      { name: "Branch", plain: true, cell: (run) => branchLink(run.repo, run.branch) },
-      { name: "By", cell: (run) => run.principal },
-      { name: "Since", class: "num", cell: (run) => when(run.created_at) },
-    ], runs)));
-    fill(waiting, h("h2", "Waiting"), machine.waiting.length === 0 ? empty("Nothing waits.") : h("div.scroll", table("Waiting", [
-      { name: "Place", class: "num", cell: (run) => run.position },
-      { name: "Command", plain: true, cell: (run) => h("a.mono", { href: link("run", run.run_id) }, command(run.argv)) },
-      { name: "Branch", plain: true, cell: (run) => branchLink(run.repo, run.branch) },
-      { name: "Since", class: "num", cell: (run) => when(run.since) },
-    ], machine.waiting)));
+    await queue.show(machine);
     fill(disk, h("h2", "Disk by repo"), diskChart(machine.repos));
   };
   const quietly = () => { if (!document.hidden && !signal.aborted) refresh().catch(() => {}); };
@@ -110,5 +96,5 @@ function trendsOf(runs) {
       h("a", { href: link("history", { repo: those[0].repo, branch: those[0].branch }), title: name }, name),
       runBars(those.toReversed(), `${name}: ${share} succeeded, typically in ${typical}`),
       h("span", `${share} · ${typical}`));
-  })), h("p.legend", "Each bar is a run of the last 30 days: as tall as it took long, in the colour of its end.")];
+  })), h("p.legend", "Each bar is a run of the last 30 days: its height is the duration, its colour the end state.")];
 }

@@ -25,7 +25,7 @@ const COLUMNS = [
   { name: "Event", plain: true, class: "fit", cell: (pipeline) => pipeline.event },
   { name: "By", class: "fit", cell: (pipeline) => pipeline.principal },
   { name: "Took", plain: true, class: "num", cell: (pipeline) => `${duration(pipelineTime(pipeline))}${hasEnded(pipeline) ? "" : "…"}` },
-  { name: "Asked for", plain: true, class: "num", cell: (pipeline) => when(pipeline.created_at) },
+  { name: "Requested", plain: true, class: "num", cell: (pipeline) => when(pipeline.created_at) },
 ];
 
 const EXAMPLE = `on: {workflow_dispatch: {}, push: {}}

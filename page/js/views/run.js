@@ -12,6 +12,7 @@ import { readRun } from "../log/read.js";
 import { icon } from "../ui/icons.js";
 import { branchLink, button, note as noteOf, stateBadge } from "../ui/parts.js";
 import { attempt, tell } from "../ui/toast.js";
+import { watchButton } from "../ui/watch.js";
 import { Diagnostics } from "./run-diagnostics.js";
 import { Timeline } from "./run-timeline.js";
 import { Tests } from "./tests.js";
@@ -85,6 +86,7 @@ function showHead(head, run) {
     h("h1", runName(run)),
     h("div.beside",
       isLive(run.state) && can("build:run") && button("Cancel", () => cancel(run), { iconName: "stop" }),
+      isLive(run.state) && watchButton(run.run_id),
       can("build:run") && !run.step && button("Run again", () => rerun(run), { iconName: "again" }),
       h("a.button", { href: at.log(run.run_id), download: `${run.repo}-${run.branch}-${run.run_id}.log`.replaceAll("/", "-") }, icon("down"), "Raw log")),
     h("div.run-facts",

@@ -5,7 +5,7 @@ import { fill, h } from "../core/dom.js";
 import { events } from "../core/events.js";
 import { bytes, duration, exactly, shortId, when } from "../core/format.js";
 import { link } from "../core/router.js";
-import { can } from "../core/session.js";
+import { can, person } from "../core/session.js";
 import { ask, showDialog } from "../ui/dialog.js";
 import { button, chip, empty, field, heading, show, table } from "../ui/parts.js";
 import { attempt, tell } from "../ui/toast.js";
@@ -19,7 +19,7 @@ export function title() {
 
 export async function mount(root, { rest: [id] }, signal) {
   const list = h("div.card.scroll");
-  fill(root, heading(id ? "A salvage" : "Salvage", id && h("a.button", { href: "#/salvage" }, "All")), list);
+  fill(root, heading(id ? "Saved work" : "Salvage", id && h("a.button", { href: "#/salvage" }, "All")), list);
   const load = () => show(list, async () => (id
     ? showOne(await api.get(at.salvage(id), signal))
     : showAll(await api.get("api/salvage", signal), load)), signal);
@@ -28,11 +28,11 @@ export async function mount(root, { rest: [id] }, signal) {
 }
 
 function showAll({ items }, again) {
-  if (items.length === 0) return empty("Nothing was saved. Work goes here before a reset, a clean or a removal would lose it.");
+  if (items.length === 0) return empty("Nothing was saved. Work is saved here before a reset, a clean or a removal would discard it.");
   return table("Salvage", [
     { name: "Branch", plain: true, cell: (item) => h("a", { href: link("salvage", item.id) }, `${item.repo} / ${item.branch}`) },
     { name: "Saved", plain: true, class: "fit", cell: (item) => when(item.at) },
-    { name: "Because of", class: "fit", cell: (item) => [item.reason, h("span.muted", ` by ${item.by}`)] },
+    { name: "Because of", class: "fit", cell: (item) => [item.reason, h("span.muted", ` by ${person(item.by)}`)] },
     { name: "What", plain: true, cell: (item) => item.work.join("; ") },
     { name: "Kept for", class: "num", cell: (item) => duration(item.expires_in * 1000) },
     { name: "Actions", hidden: true, class: "acts", cell: (item) => actions(item, again) },
@@ -42,14 +42,14 @@ function showAll({ items }, again) {
 function actions(item, again) {
   return h("div.toolbar",
     can("git:write") && button("Restore", () => restore(item)),
-    can("ops") && button("Drop", () => drop(item, again), { title: "Let go of it for good" }));
+    can("ops") && button("Drop", () => drop(item, again), { title: "Delete it for good" }));
 }
 
 function showOne(item) {
   return [
     h("dl.facts",
       h("dt", "From"), h("dd", `${item.repo} / ${item.branch}`),
-      h("dt", "Saved"), h("dd", exactly(item.at), ` because of ${item.reason} by ${item.by}`),
+      h("dt", "Saved"), h("dd", exactly(item.at), ` because of ${item.reason} by ${person(item.by)}`),
       h("dt", "Commit"), h("dd", h("code", shortId(item.commit))),
       h("dt", "What"), h("dd", item.work.join("; ")),
       h("dt", "Kept for"), h("dd", duration(item.expires_in * 1000))),
@@ -84,7 +84,7 @@ async function restore(item) {
       h("p", "The workspace becomes what it was: files, index, commits and stashes. The salvage is kept."),
       field("As branch", h("input.mono", { name: "branch", placeholder: item.branch, autofocus: true, autocomplete: "off" }),
         "Empty: the one that it was saved from."),
-      h("label.check", h("input", { type: "checkbox", name: "force" }), "Save what is in that workspace now and restore in its place"),
+      h("label.check", h("input", { type: "checkbox", name: "force" }), "Save what is in that workspace now, and restore in its place"),
     ],
     action: "Restore",
     submit(values) {
@@ -99,7 +99,7 @@ async function drop(item, again) {
   const isDone = await ask({
     title: "Drop this salvage for good?",
     content: [
-      h("p", `What was saved of ${item.repo} / ${item.branch} cannot be had back afterwards:`),
+      h("p", `What was saved of ${item.repo} / ${item.branch} cannot be restored afterwards:`),
       h("ul", item.work.map((what) => h("li", what))),
     ],
     action: "Drop it",

@@ -4,7 +4,7 @@ import { allBranches, api, at } from "../core/api.js";
 import { h } from "../core/dom.js";
 import { bytes } from "../core/format.js";
 import { go, link } from "../core/router.js";
-import { can } from "../core/session.js";
+import { can, person } from "../core/session.js";
 import { ask } from "../ui/dialog.js";
 import { field, iconButton, select } from "../ui/parts.js";
 import { openMenu } from "../ui/menu.js";
@@ -16,7 +16,7 @@ export function actionButtons(yard, repo, branch) {
   const mayWrite = can("git:write");
   const more = iconButton("more", `More actions for ${branch}`, () => openMenu(more, [
     mayBuild && yard.repos.get(repo)?.tasks.length > 0 && { label: "Run a task…", action: () => runTask(yard, repo, branch) },
-    mayWrite && { label: "Prepare (bring up to date)", action: () => prepare(yard, repo, branch) },
+    mayWrite && { label: "Bring up to date", action: () => prepare(yard, repo, branch) },
     mayWrite && (yard.get(repo, branch)?.pinned
       ? { label: "Unpin", action: () => unpin(yard, repo, branch) }
       : { label: "Pin…", action: () => pin(yard, repo, branch) }),
@@ -67,7 +67,7 @@ export function runOptions() {
       ["reset", "reset: save work, then be what the remote has"],
     ])),
     field("Time limit", h("input", { name: "timeout", placeholder: "such as 10m" })),
-    h("label.check", h("input", { type: "checkbox", name: "clean" }), "Remove untracked and ignored files first; work is saved"),
+    h("label.check", h("input", { type: "checkbox", name: "clean" }), "Remove untracked and ignored files first; work is saved as salvage"),
     h("label.check", h("input", { type: "checkbox", name: "coalesce" }), "Join an equal run that is under way")));
 }
 
@@ -78,7 +78,7 @@ export function readOptions(values) {
   return options;
 }
 
-async function prepare(yard, repo, branch) {
+export async function prepare(yard, repo, branch) {
   tell(`Preparing ${branch}…`);
   const workspace = await attempt(() => api.put(at.branch(repo, branch)));
   if (!workspace) return;
@@ -107,7 +107,7 @@ async function unpin(yard, repo, branch) {
 }
 
 /** Shows first what would be lost; where there is work, it goes only by way of a salvage. */
-async function remove(yard, repo, branch) {
+export async function remove(yard, repo, branch) {
   const workspace = await attempt(() => api.get(at.branch(repo, branch)));
   if (!workspace) return;
   let isForced = workspace.pins.length > 0;
@@ -131,7 +131,7 @@ async function remove(yard, repo, branch) {
   if (!outcome) return;
   yard.drop(repo, branch);
   const { salvage } = outcome;
-  tell(`The workspace of ${branch} is gone. `, salvage && can("git:read") && h("a", { href: link("salvage", salvage.id ?? salvage) }, "What was saved"));
+  tell(`The workspace of ${branch} was removed. `, salvage && can("git:read") && h("a", { href: link("salvage", salvage.id ?? salvage) }, "What was saved"));
 }
 
 /** What keeps a workspace besides somebody's pin, which is shown by itself. */
@@ -141,13 +141,13 @@ export function workOf(pins) {
 
 function whatGoes({ sizes, pinned, path }, work) {
   return [
-    work.length === 0 ? h("p", "There is no work in it: everything can be had again from the remote or by a build.") : [
-      h("p", "There is work in it that nobody else has:"),
+    work.length === 0 ? h("p", "There is no work in it: the remote and a build can restore everything.") : [
+      h("p", "There is work in it that is nowhere else:"),
       h("ul", work.map((what) => h("li", what))),
       h("p.muted", "It is saved as a salvage first and can be restored from there."),
     ],
     pinned && h("label.check", h("input", { type: "checkbox", required: true }),
-      `Remove it although it is pinned by ${pinned.by}${pinned.reason ? `: ${pinned.reason}` : ""}`),
+      `Remove it although it is pinned by ${person(pinned.by)}${pinned.reason ? `: ${pinned.reason}` : ""}`),
     h("p.muted",
       sizes && `${bytes(sizes.source + sizes.build_output)}, of which ${bytes(sizes.build_output)} are build output. `,
       "The branch on the remote is not touched."),
@@ -177,7 +177,7 @@ export async function newWorkspace(yard, repo) {
       h("details", h("summary", "Create a new branch instead"),
         h("div.dialog-body", field("Name", name), field("From branch or commit", from))),
     ],
-    action: "Make it ready",
+    action: "Create workspace",
     submit(values) {
       const fresh = values.get("name").trim();
       if (fresh) return api.put(at.branch(repo, fresh), { from: values.get("from").trim() });

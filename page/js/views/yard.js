@@ -1,20 +1,17 @@
 // The yard: repos and their workspaces at a glance, live.
 
-import { fill, h } from "../core/dom.js";
-import { bytes, counted } from "../core/format.js";
+import { fill, h, perFrame, refill } from "../core/dom.js";
+import { counted } from "../core/format.js";
 import { shortcut } from "../core/keys.js";
-import { link, noteQuery } from "../core/router.js";
+import { go, link, noteQuery } from "../core/router.js";
 import { can } from "../core/session.js";
 import { Yard } from "../core/yard.js";
 import { button, empty, heading, problemBox, select } from "../ui/parts.js";
-import { addRepo, newWorkspace } from "./yard-actions.js";
-import { COLUMNS, WorkspaceRow } from "./yard-row.js";
+import { addRepo, make, prepare, remove } from "./yard-actions.js";
+import { ORDER_NAMES, YardFilter } from "./yard-filter.js";
+import { RepoSection } from "./yard-list.js";
 
-const ORDERS = {
-  name: (a, b) => (a.branch < b.branch ? -1 : 1),
-  used: (a, b) => (b.last_used ?? "").localeCompare(a.last_used ?? ""),
-  size: (a, b) => (b.size ?? 0) - (a.size ?? 0),
-};
+const SETTLE = 250;
 
 export function title() {
   return "Yard";
@@ -23,144 +20,153 @@ export function title() {
 export async function mount(root, { query }, signal) {
   const yard = new Yard(signal);
   const sections = new Map();
-  const filter = h("input.grow", {
+  const filter = new YardFilter(() => apply());
+  const search = h("input.grow", {
     type: "search", placeholder: "Filter: branch, subject, state…   ( / )", "aria-label": "Filter workspaces",
-    value: query.get("q") ?? "", oninput: () => applyFilter(true),
+    oninput: () => { filter.words = search.value; noted(); draw(); },
   });
-  const order = select({ "aria-label": "Order", onchange: () => sections.forEach((section) => section.sort(order.value)) },
-    [["name", "by name"], ["used", "by last use"], ["size", "by size"]]);
-  const list = h("div");
+  const order = select({ "aria-label": "Order", onchange: () => { filter.order = order.value; apply(); } }, ORDER_NAMES);
+  const compact = h("button", { type: "button", "aria-pressed": "false", title: "One line for each workspace", onclick: () => { isCompact = !isCompact; apply(); } }, "Compact");
+  const clear = button("Clear filters", () => { filter.clear(); search.value = ""; apply(); }, { tone: "bare" });
+  const list = h("div.yard");
   const none = h("div");
-  fill(root, heading("Yard", filter, order, can("admin") && button("Add repository", () => addRepo(yard), { iconName: "plus" })), none, list);
+  const bulk = h("div");
+  let isCompact = false;
+  let trouble = null;
+  let isLoaded = false;
+  const selection = new Selection(() => {
+    for (const section of sections.values()) section.showSelection();
+    showBulk(bulk, selection, yard);
+  });
+  fill(root, heading("Yard", search, order, compact, can("admin") && button("Add repository", () => addRepo(yard), { iconName: "plus" })),
+    h("div.yard-tally", filter.states, filter.facts, clear), none, list, bulk);
 
-  const applyFilter = (isTyped = false) => {
-    const words = filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-    let shown = 0;
-    for (const section of sections.values()) shown += section.filter(words);
-    fill(none, words.length > 0 && shown === 0 && empty("No workspace matches."));
-    if (isTyped) noteQuery({ q: filter.value });
+  const noted = () => noteQuery({ ...filter.query, rows: isCompact ? "compact" : "" });
+  /** What was chosen is noted in the address and shown. */
+  const apply = () => { noted(); draw(); };
+  const read = (said) => {
+    filter.read(said);
+    search.value = said.get("q") ?? "";
+    order.value = filter.order;
+    isCompact = said.get("rows") === "compact";
   };
+  const draw = perFrame(() => {
+    if (signal.aborted) return;
+    for (const name of sections.keys()) if (!yard.repos.has(name)) sections.delete(name);
+    filter.begin();
+    let shown = 0;
+    for (const [name, repo] of yard.repos) {
+      if (!sections.has(name)) sections.set(name, new RepoSection(yard, name, selection, signal));
+      const section = sections.get(name);
+      const all = [...(yard.workspaces.get(name)?.values() ?? [])];
+      section.showHead(repo);
+      section.show(filter.apply(all), all, { isFiltered: filter.isOn, isCompact });
+      shown += section.items.length;
+    }
+    filter.showCounts();
+    clear.hidden = !filter.isOn;
+    list.classList.toggle("compact", isCompact);
+    compact.setAttribute("aria-pressed", String(isCompact));
+    const elements = [...sections.values()].map(({ element }) => element);
+    if (elements.length !== list.children.length || elements.some((element, index) => element !== list.children[index])) fill(list, elements);
+    const lacks = isLoaded && (yard.repos.size === 0 ? "There are no repositories yet: declare one in the configuration, or register one."
+      : filter.isOn && shown === 0 && "No workspace matches.");
+    refill(none, [trouble?.message, lacks], () => (trouble ? problemBox(trouble) : lacks && empty(lacks)));
+  });
 
-  yard.addEventListener("repos", ({ detail }) => {
-    showSections(list, sections, yard);
-    if (detail) sections.get(detail.repo)?.showAll(order.value);
-    applyFilter();
-  });
+  read(query);
+  // More often than this nobody reads it, and in a busy yard each frame would bring a change.
+  let [timer, drawn] = [null, 0];
+  const drawSoon = () => {
+    timer ??= setTimeout(() => {
+      [timer, drawn] = [null, performance.now()];
+      draw();
+    }, drawn + SETTLE - performance.now());
+  };
+  yard.addEventListener("repos", draw);
   yard.addEventListener("workspace", ({ detail: { repo, branch } }) => {
-    sections.get(repo)?.showOne(branch, order.value);
-    applyFilter();
+    if (!yard.get(repo, branch)) selection.forget({ repo, branch });
+    drawSoon();
   });
-  shortcut("/", "Filter the workspaces", () => filter.focus(), signal);
-  shortcut("j", "Next workspace", () => moveFocus(list, 1), signal);
-  shortcut("k", "Previous workspace", () => moveFocus(list, -1), signal);
+  addKeys({ sections, selection, yard, search, signal });
 
   try {
     await yard.load();
-    if (yard.repos.size === 0) fill(none, empty("There are no repositories yet: declare one in the configuration, or register one."));
+    isLoaded = true;
+    draw();
   } catch (error) {
-    if (!signal.aborted) fill(none, problemBox(error));
+    trouble = error;
+    draw();
   }
+  return ({ query: changed }) => { read(changed); draw(); };
 }
 
-function showSections(list, sections, yard) {
-  for (const name of sections.keys()) if (!yard.repos.has(name)) sections.delete(name);
-  for (const [name, repo] of yard.repos) {
-    if (!sections.has(name)) sections.set(name, new RepoSection(yard, name));
-    sections.get(name).showHead(repo);
-  }
-  const elements = [...yard.repos.keys()].map((name) => sections.get(name).element);
-  if (elements.length !== list.children.length || elements.some((element, index) => element !== list.children[index])) fill(list, elements);
+/** Keys on rows: the row that has the focus is the one they are for. */
+function addKeys({ sections, selection, yard, search, signal }) {
+  const focused = () => {
+    const { repo, branch } = document.activeElement?.closest?.("tr[data-branch]")?.dataset ?? {};
+    return branch && yard.get(repo, branch);
+  };
+  const move = (step) => {
+    const now = focused();
+    const rows = [...sections.values()].flatMap((section) => section.items.map((item, index) => ({ section, index, item })));
+    const at = now ? rows.findIndex(({ item }) => item.repo === now.repo && item.branch === now.branch) : -1;
+    const next = rows[Math.max(0, Math.min(rows.length - 1, at + step))];
+    next?.section.focus(next.index);
+  };
+  const row = (keys, what, scope, action) => shortcut(keys, what, () => {
+    const workspace = can(scope) && focused();
+    if (workspace) action(workspace);
+  }, signal);
+  shortcut("/", "Filter the workspaces", () => search.focus(), signal);
+  shortcut("j", "Next workspace", () => move(1), signal);
+  shortcut("k", "Previous workspace", () => move(-1), signal);
+  shortcut("Enter", "Open the workspace", null, signal);
+  row("l", "Log of the workspace's last run", "repo:read", ({ last_run: run }) => run && go(link("run", run.run_id)));
+  row("b", "Build the workspace", "build:run", ({ repo, branch }) => make(repo, branch));
+  row("u", "Bring the workspace up to date", "git:write", ({ repo, branch }) => prepare(yard, repo, branch));
+  row("x", "Select the workspace", "repo:read", (workspace) => selection.set([workspace], !selection.has(workspace)));
+  row("#", "Remove the workspace", "git:write", ({ repo, branch }) => remove(yard, repo, branch));
 }
 
-function moveFocus(list, step) {
-  const links = [...list.querySelectorAll("tr:not([hidden]) a.name")];
-  const row = document.activeElement?.closest?.("tr");
-  const now = row ? links.findIndex((anchor) => row.contains(anchor)) : -1;
-  links[Math.max(0, Math.min(links.length - 1, now + step))]?.focus();
-}
+/** The workspaces that something is to be done with. */
+class Selection {
+  #chosen = new Map();
+  #onChange;
 
-/** One repo with the table of its workspaces. */
-class RepoSection {
-  #rows = new Map();
-  #yard;
-  #name;
-  #facts = h("span.muted");
-  #url = h("span.muted.url.mono");
-  #body = h("tbody", { role: "rowgroup" });
-  #table;
-  #note = h("div");
-
-  constructor(yard, name) {
-    this.#yard = yard;
-    this.#name = name;
-    const head = COLUMNS.map(([style, label]) => h("th", { class: style, role: "columnheader", scope: "col" }, style === "ws-acts" ? h("span.unseen", label) : label));
-    this.#table = h("table.list.cards", { role: "table", "aria-label": `Workspaces of ${name}`, hidden: true },
-      h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, head)), this.#body);
-    this.element = h("section.card.repo", { "aria-label": name },
-      h("div.repo-head", h("h2", name), this.#facts, this.#url,
-        h("div.beside",
-          can("build:run") && h("a.button", { href: link("fanout", { repo: name }) }, "Fan-out"),
-          can("git:write") && button("New workspace", () => newWorkspace(yard, name), { iconName: "plus" }))),
-      this.#note, this.#table);
+  constructor(onChange) {
+    this.#onChange = onChange;
   }
 
-  showHead({ url, default_branch: main, cloned }) {
-    this.#url.textContent = [url, main && `default ${main}`, !cloned && "not cloned yet"].filter(Boolean).join(" · ");
+  get all() {
+    return [...this.#chosen.values()];
   }
 
-  showAll(order) {
-    const workspaces = this.#yard.workspaces.get(this.#name) ?? new Map();
-    for (const branch of this.#rows.keys()) if (!workspaces.has(branch)) this.#drop(branch);
-    for (const workspace of workspaces.values()) this.#row(workspace.branch).update(workspace);
-    this.sort(order);
-    this.#tally();
+  has({ repo, branch }) {
+    return this.#chosen.size > 0 && this.#chosen.has(`${repo} ${branch}`);
   }
 
-  showOne(branch, order) {
-    const workspace = this.#yard.get(this.#name, branch);
-    const isNew = !this.#rows.has(branch);
-    if (!workspace) this.#drop(branch);
-    else this.#row(branch).update(workspace);
-    if (workspace && isNew) this.sort(order);
-    this.#tally();
-  }
-
-  sort(order) {
-    const workspaces = [...(this.#yard.workspaces.get(this.#name)?.values() ?? [])].sort(ORDERS[order]);
-    this.#body.append(...workspaces.map(({ branch }) => this.#row(branch).element));
-  }
-
-  /** Shows the rows that have all the words, and says how many those are. */
-  filter(words) {
-    let shown = 0;
-    for (const row of this.#rows.values()) {
-      const isShown = words.every((word) => row.words.includes(word));
-      row.element.hidden = !isShown;
-      if (isShown) shown += 1;
+  set(workspaces, isChosen) {
+    for (const { repo, branch } of workspaces) {
+      if (isChosen) this.#chosen.set(`${repo} ${branch}`, { repo, branch });
+      else this.#chosen.delete(`${repo} ${branch}`);
     }
-    this.element.hidden = words.length > 0 && shown === 0;
-    return shown;
+    this.#onChange();
   }
 
-  #row(branch) {
-    if (!this.#rows.has(branch)) this.#rows.set(branch, new WorkspaceRow(this.#yard, this.#name, branch));
-    return this.#rows.get(branch);
+  forget(workspace) {
+    if (this.has(workspace)) this.set([workspace], false);
   }
+}
 
-  #drop(branch) {
-    this.#rows.get(branch)?.element.remove();
-    this.#rows.delete(branch);
-  }
-
-  #tally() {
-    const workspaces = [...(this.#yard.workspaces.get(this.#name)?.values() ?? [])];
-    const size = workspaces.reduce((sum, { size: one }) => sum + (one ?? 0), 0);
-    this.#facts.textContent = `${counted(workspaces.length, "workspace")}${size > 0 ? `, ${bytes(size)}` : ""}`;
-    this.#table.hidden = workspaces.length === 0;
-    const unavailable = this.#yard.unavailable.get(this.#name) ?? [];
-    const isEmpty = workspaces.length === 0 && unavailable.length === 0;
-    fill(this.#note,
-      unavailable.map(({ branch, reason }) => h("p.warning", `${branch}: ${reason}`)),
-      isEmpty && empty("No workspaces yet: make one, or build a branch."));
-  }
+/** What can be done with all that are selected; the dialogs come when they are first wanted. */
+function showBulk(element, selection, yard) {
+  const chosen = selection.all;
+  const act = (name) => async () => (await import("./yard-bulk.js"))[name](yard, selection.all);
+  fill(element, chosen.length > 0 && h("div.bulk", { role: "region", "aria-label": "Selected workspaces" },
+    h("b", { role: "status" }, `${counted(chosen.length, "workspace")} selected`),
+    can("build:run") && button("Build…", act("buildAll")),
+    can("git:write") && button("Bring up to date…", act("prepareAll")),
+    can("git:write") && button("Remove…", act("removeAll")),
+    button("Clear selection", () => selection.set(chosen, false), { tone: "bare" })));
 }
