@@ -1,6 +1,7 @@
 // A run's stream: its output goes to the lines, what is told besides to whoever wants to know.
 
 import { follow } from "../core/stream.js";
+import { KEPT } from "./lines.js";
 
 /**
  * Follows the run to its end. `on.status`, `on.warning`, `on.gap` and `on.end` are told of such events
@@ -11,10 +12,10 @@ export function followRun(run, lines, on, signal) {
   return follow(`stream/runs/${encodeURIComponent(run)}`, {
     state: on.state,
     events(events) {
-      for (const event of events) {
+      events.forEach((event, index) => {
         switch (event.type) {
           case "stdout":
-          case "stderr": lines.add(event); break;
+          case "stderr": lines.add(event, index >= events.length - KEPT); break;
           case "status": on.status?.(event.data); break;
           case "warning": on.warning?.(event.data); break;
           case "gap": on.gap?.(lines.told, event.data.bytes); break;
@@ -22,7 +23,7 @@ export function followRun(run, lines, on, signal) {
           case "error": isOver = true; break;
           default: // of a later version
         }
-      }
+      });
       lines.changed();
     },
     done() {

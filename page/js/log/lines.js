@@ -10,8 +10,10 @@ const CHUNK = 128;
 const MOST_CHUNKS = 160;
 /** What is kept of a line for the screen; all of it can be had by itself. */
 export const CUT = 2000;
-/** More than that at once is not read line by line, but joined at its end. */
-const LEAP = 4 * 1024 * 1024;
+/** Of what comes at once, the text of so many lines is kept: more than a screen shows. */
+export const KEPT = 200;
+/** More lines than that at once are not read, but the log is joined anew at its end. */
+const LEAP = 50_000;
 
 const NOTHING = { text: "", length: 0 };
 const STDOUT = 1;
@@ -24,6 +26,7 @@ export class Lines extends EventTarget {
   #signal;
   /** Number of the chunk → lines, the least recently used first; a line that is not known is undefined. */
   #chunks = new Map();
+  #latest = -1;
   /** The chunks that are on their way. */
   #coming = new Set();
   /** How many lines the stream told, which says who wrote them: a byte for each. */
@@ -73,18 +76,20 @@ export class Lines extends EventTarget {
     return Math.max(1, this.#told); // the last one may be written to by the other, too
   }
 
-  /** Takes an output event of the stream. */
-  add({ type, data }) {
+  /** Takes an output event of the stream; its text, where that is not wanted, is had from the daemon if it is looked at. */
+  add(event, isWanted = true) {
     const isBegun = this.#isTelling;
     if (!isBegun) {
       this.#told += 1;
       if (this.#told > this.#marks.length) this.#grow();
     }
     const line = this.#told;
-    this.#marks[line - 1] |= type === "stderr" ? STDERR : STDOUT;
-    this.#isTelling = data.eol === "";
+    this.#marks[line - 1] |= event.type === "stderr" ? STDERR : STDOUT;
+    this.#isTelling = event.isOpen;
+    if (line > this.total && !isWanted && !event.isOpen) return void this.#put(line, null, false);
     // Where the stream is read again, for its marks, most lines are known.
     if (line <= this.total && line !== this.#open) return;
+    const { data } = event;
     const before = isBegun ? this.#kept(line) : NOTHING;
     this.#put(line, before && added(before, data.line ?? decoded(data.b64), CUT), this.#isTelling);
   }
@@ -121,13 +126,13 @@ export class Lines extends EventTarget {
   /** Reads what was printed since; whether there was anything. */
   async more() {
     const before = [this.total, this.#kept(this.total)?.text];
-    let [line, size] = [this.#ended, 0];
+    const begin = this.#ended;
+    let line = begin;
     await readLines((await this.#request(`${line + 1}-`)).body, CUT, (found, isWhole) => {
       this.#put(line += 1, found, !isWhole);
-      size += found.length;
-      return size <= LEAP;
-    });
-    if (size > LEAP) await this.count(true);
+      return line <= begin + LEAP;
+    }, KEPT);
+    if (line > begin + LEAP) await this.count(true);
     if (this.total === before[0] && this.#kept(this.total)?.text === before[1]) return false;
     this.changed();
     return true;
@@ -161,18 +166,21 @@ export class Lines extends EventTarget {
     return this.#chunks.get(Math.floor((line - 1) / CHUNK))?.[(line - 1) % CHUNK];
   }
 
-  /** Takes a line at the end. Where it is not known (its chunk was let go of), it is had from the daemon. */
+  /** Takes a line at the end. Where its text is not known, it is had from the daemon. */
   #put(line, found, isOpen) {
-    const number = Math.floor((line - 1) / CHUNK);
-    const chunk = this.#chunks.get(number) ?? [];
-    if (found) chunk[(line - 1) % CHUNK] = found;
-    this.#keep(number, chunk);
     this.total = Math.max(this.total, line);
     this.#open = isOpen ? line : 0;
+    if (!found) return;
+    const number = Math.floor((line - 1) / CHUNK);
+    const chunk = this.#chunks.get(number) ?? [];
+    chunk[(line - 1) % CHUNK] = found;
+    this.#keep(number, chunk);
   }
 
   /** Makes a chunk the most recently used one, and lets go of the one that was used least. */
   #keep(number, chunk) {
+    if (number === this.#latest && this.#chunks.get(number) === chunk) return;
+    this.#latest = number;
     this.#chunks.delete(number);
     this.#chunks.set(number, chunk);
     if (this.#chunks.size > MOST_CHUNKS) this.#chunks.delete(this.#chunks.keys().next().value);
@@ -245,23 +253,31 @@ async function countLines(has, there) {
 
 /**
  * Reads lines as { text, length }, each cut at `most` characters while it is read: one line may be huge. `take(line,
- * isWhole)` gets each and says whether to go on; the last one may lack its ending.
+ * isWhole)` gets each and says whether to go on; the last one may lack its ending. Of what comes at once, only the last
+ * `kept` are made into text, for it may be very much; `line` is null for the others.
  */
-async function readLines(body, most, take) {
+async function readLines(body, most, take, kept = Infinity) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let line = NOTHING;
   for (;;) {
     const { value, done } = await reader.read();
     if (done) break;
-    const pieces = value.split("\n");
-    const last = pieces.pop();
-    for (const piece of pieces) {
-      if (!take(added(line, piece, most), true)) return void reader.cancel();
-      line = NOTHING;
+    let left = kept === Infinity ? 0 : breaksIn(value);
+    let from = 0;
+    for (let end = value.indexOf("\n"); end >= 0; end = value.indexOf("\n", from)) {
+      const isKept = line !== NOTHING || left <= kept;
+      if (!take(isKept ? added(line, value.slice(from, end), most) : null, true)) return void reader.cancel();
+      [line, from, left] = [NOTHING, end + 1, left - 1];
     }
-    if (last !== "") line = added(line, last, most);
+    if (from < value.length) line = added(line, value.slice(from), most);
   }
   if (line !== NOTHING) take(line, false);
+}
+
+function breaksIn(text) {
+  let count = 0;
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) count += 1;
+  return count;
 }
 
 /** The line with more of it. What a carriage return writes over is gone before anything is cut: the end of a progress line counts. */

@@ -3,7 +3,7 @@
 import { h, perFrame } from "../core/dom.js";
 import { counted, number } from "../core/format.js";
 import { shortcut } from "../core/keys.js";
-import { noteQuery } from "../core/router.js";
+import { link, noteQuery } from "../core/router.js";
 import { iconButton, select } from "../ui/parts.js";
 import { attempt, tell } from "../ui/toast.js";
 import { copyLines, selectedLines } from "./copy.js";
@@ -51,6 +51,7 @@ export class LogPanel {
 
   constructor(run, signal) {
     this.run = run;
+    this.address = link("run", run);
     this.signal = signal;
     this.lines = new Lines(run, signal);
     this.search = new Search(run, {
@@ -234,7 +235,7 @@ export class LogPanel {
   #row(index) {
     const line = this.#order.lineOf(index);
     const found = this.lines.get(line);
-    const row = makeRow(this.run, this.lines, line, found, this.#order.picked ? null : this.#groups?.get(line));
+    const row = makeRow(this.address, this.lines, line, found, this.#order.picked ? null : this.#groups?.get(line));
     row.shown = found;
     this.#dress(row);
     return row;

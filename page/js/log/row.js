@@ -2,7 +2,6 @@
 
 import { h } from "../core/dom.js";
 import { counted, number } from "../core/format.js";
-import { link } from "../core/router.js";
 import { showDialog } from "../ui/dialog.js";
 import { button } from "../ui/parts.js";
 import { render } from "./ansi.js";
@@ -17,15 +16,15 @@ export function isDark() {
 }
 
 /**
- * `found` is the line's { text, length }, or undefined while it is on its way; `group` the one that begins there,
+ * `address` is that of the run; `found` is the line's { text, length }, or undefined while it is on its way; `group` the one that begins there,
  * { last, isOpen }, if any.
  */
-export function makeRow(run, lines, line, found, group) {
+export function makeRow(address, lines, line, found, group) {
   const isStderr = lines.isStderr(line);
   const isCut = found !== undefined && found.length > CUT;
   return h("div.row", { class: isStderr ? "stderr" : "", "data-line": line },
     // Not in the tab order: a thousand stops would help nobody; the field "Line" does the same by keyboard.
-    h("a.no", { href: link("run", run, { line }), tabindex: -1, "aria-label": `Line ${line}` }, line),
+    h("a.no", { href: `${address}?line=${line}`, tabindex: -1, "aria-label": `Line ${line}` }, line),
     group ? h("button.fold", { type: "button", "aria-expanded": String(group.isOpen), "aria-label": `${counted(group.last - line, "line")} of this group` }, group.isOpen ? "▾" : "▸")
       : h("span.from", { title: isStderr ? "stderr" : null, "aria-hidden": "true" }, isStderr ? "!" : ""),
     h("span.text", found === undefined ? "" : render(found.text, isDark())),

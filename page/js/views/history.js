@@ -16,8 +16,8 @@ const COLUMNS = [
   { name: "State", plain: true, class: "fit", cell: (run) => stateBadge(run.state) },
   { name: "Command", plain: true, class: "first", cell: (run) => runLink(run) },
   { name: "Branch", plain: true, cell: (run) => branchLink(run.repo, run.branch) },
-  { name: "Problems", plain: true, cell: problems },
-  { name: "By", cell: (run) => run.principal },
+  { name: "Problems", plain: true, class: "problems", cell: problems },
+  { name: "By", class: "who", cell: (run) => run.principal },
   { name: "Took", plain: true, class: "num", cell: runTook },
   { name: "Requested", plain: true, class: "num", cell: (run) => when(run.created_at) },
 ];
