@@ -74,6 +74,17 @@ test("a run is cancelled, and run again", async () => {
   }, { hash: at(run) });
 });
 
+test("a run that ran into its limit says so, and one that failed without a word opens at its end", async () => {
+  const late = await ended(await start("main", "task", { task: "forever", sync: "none", timeout: "1s" }));
+  const long = await ended(await start("main", "task", { task: "count_and_fail", args: ["3000"], sync: "none" }));
+  await visit(async (page) => {
+    await reads(page, ".run-notes", /^Timed out after 1\u00a0s$/);
+    await go(page, at(long), ".log");
+    await lineText(page, 3000);
+    await reads(page, ".run-head", /took/);
+  }, { hash: at(late) });
+});
+
 test("hostile output is shown, and does nothing", async () => {
   const run = await ended(await task("hostile"));
   await visit(async (page) => {
@@ -101,6 +112,16 @@ test("a progress line shows where it ended", async () => {
   const run = await ended(await task("progress"));
   await visit(async (page) => {
     assert.match(await lineText(page, 1), /downloading 100 %$/);
+    // A return counts where what comes behind it comes later, however long the line was before.
+    const shown = await page.evaluate(async () => {
+      const { Lines } = await import("/js/log/lines.js");
+      const lines = new Lines("none", new AbortController().signal);
+      const text = (line, isOpen) => ({ type: "stdout", isOpen, data: { line } });
+      for (const piece of [`${"x".repeat(5000)}\r`, "new", "er"]) lines.add(text(piece, true));
+      lines.add(text("", false));
+      return [lines.total, lines.get(1)];
+    });
+    assert.deepEqual(shown, [1, { text: "newer", length: 5 }]);
   }, { hash: at(run) });
 });
 
@@ -417,6 +438,17 @@ test("more lines than a browser can be tall", async () => {
     await page.focus(".log-window");
     await page.keyboard.press("End");
     assert.equal(await lineText(page, 1000000), "line 1000000 of the log");
+    // A search through all of it says how far it is.
+    await page.evaluate(() => {
+      const count = document.querySelector(".log-bar [role=status]");
+      window.told = [];
+      new MutationObserver(() => window.told.push(count.textContent)).observe(count, { childList: true });
+    });
+    await page.locator(".log-bar [type=search]").fill("0000 of");
+    await reads(page, ".log-bar [role=status]", /^100 of 100$/);
+    const told = await page.evaluate(() => window.told);
+    assert.equal(told[0], "Searching…");
+    assert.ok(told.some((text) => /^\d+ so far, to line [\d,]+ of 1,000,000…$/.test(text)), told.join());
   }, { hash: at(run, "?line=999000") });
 });
 
