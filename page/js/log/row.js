@@ -16,8 +16,8 @@ export function isDark() {
 }
 
 /**
- * `address` is that of the run; `found` is the line's { text, length }, or undefined while it is on its way; `group` the one that begins there,
- * { last, isOpen }, if any.
+ * `address` is that of the run; `found` is the line's { text, length }, or undefined while it is on its way; `group` the
+ * one that begins there, { last, isOpen }, if any.
  */
 export function makeRow(address, lines, line, found, group) {
   const isStderr = lines.isStderr(line);
@@ -25,11 +25,15 @@ export function makeRow(address, lines, line, found, group) {
   return h("div.row", { class: isStderr ? "stderr" : "", "data-line": line },
     // Not in the tab order: a thousand stops would help nobody; the field "Line" does the same by keyboard.
     h("a.no", { href: `${address}?line=${line}`, tabindex: -1, "aria-label": `Line ${line}` }, line),
-    group ? h("button.fold", { type: "button", "aria-expanded": String(group.isOpen), "aria-label": `${counted(group.last - line, "line")} of this group` }, group.isOpen ? "▾" : "▸")
+    group ? foldButton(group, `${counted(group.last - line, "line")} of this group`)
       : h("span.from", { title: isStderr ? "stderr" : null, "aria-hidden": "true" }, isStderr ? "!" : ""),
     h("span.text", found === undefined ? "" : render(found.text, isDark())),
     group && !group.isOpen && h("span.folded", counted(group.last - line, "line")),
     isCut && button(`… ${number(found.length - CUT)} more characters`, () => showWhole(lines, line), { tone: "rest" }));
+}
+
+function foldButton({ isOpen }, label) {
+  return h("button.fold", { type: "button", "aria-expanded": String(isOpen), "aria-label": label }, isOpen ? "▾" : "▸");
 }
 
 async function showWhole(lines, line) {

@@ -3,7 +3,7 @@
 export class Rows {
   /** Chosen lines in order, or null for all. */
   picked = null;
-  /** What is folded away, in order and apart: { first, last, row, hidden } with the row it would begin at and how many lines are hidden up to its end. */
+  /** What is folded away, in order and apart: { first, last }, the row it would begin at, and how many lines are hidden up to its end. */
   #folds = [];
 
   /** How many rows there are for so many lines. */

@@ -1,6 +1,6 @@
 // A job of a pipeline: how it stands and why, its steps, the log of one of them, and its tests.
 
-import { api, at, request } from "../core/api.js";
+import { at, request } from "../core/api.js";
 import { fill, h, morph } from "../core/dom.js";
 import { duration, exactly, shortId } from "../core/format.js";
 import { hasEnded, timeOf } from "../core/pipelines.js";

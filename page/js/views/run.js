@@ -123,7 +123,11 @@ function showHead(head, run) {
 
 function noteEnd(run, note) {
   if (run.error) note("bad", run.error.detail, run.error.help && ` – ${run.error.help}`);
-  else if (run.reason) note(run.state === "succeeded" ? "" : "bad", run.reason.replace(/^it ran longer than [^,;]+/, () => `Timed out after ${duration(run.timeout_ms).replace(".0", "")}`));
+  else if (run.reason) note(run.state === "succeeded" ? "" : "bad", run.reason.replace(/^it ran longer than [^,;]+/, timedOut(run)));
+}
+
+function timedOut({ timeout_ms: limit }) {
+  return `Timed out after ${duration(limit).replace(".0", "")}`;
 }
 
 function cancel(run) {
