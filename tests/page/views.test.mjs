@@ -157,6 +157,10 @@ test("what a run took is told without its wait for a turn", async () => {
     const [, number, unit] = (await age.textContent()).match(/(\d+(?:\.\d+)?)\s?(ms|s)/) ?? [];
     const shown = Number(number) * (unit === "ms" ? 1 : 1_000);
     assert.ok(Math.abs(shown - (Date.parse(run.ended_at) - Date.parse(run.started_at))) < 500, await age.textContent());
+    // That it waited is told apart.
+    const queued = Date.parse(run.started_at) - Date.parse(run.created_at);
+    assert.equal(await age.locator(".queued").textContent(), ` · queued ${(queued / 1000).toFixed(1)}\u00a0s`);
+    assert.deepEqual(await page.locator("thead th").allTextContents(), ["State", "Command", "Branch", "Problems", "By", "Took", "Requested"]);
   }, { hash: "#/history?branch=slow" });
 });
 

@@ -122,8 +122,16 @@ export function isLive(state) {
   return LIVE.has(state);
 }
 
-/** How long a run's command took, or has been going on for: to wait for its turn is no part of that. */
+/** How long a run's command took, or has been going on for; null where it was never started. To wait for its turn is no part of that. */
 export function runTime(run) {
-  if (!run.started_at) return run.duration_ms ?? now() - Date.parse(run.created_at);
-  return (run.ended_at ? Date.parse(run.ended_at) : now()) - Date.parse(run.started_at);
+  return run.started_at ? timeOf(run.ended_at) - timeOf(run.started_at) : null;
+}
+
+/** How long a run waited before its command was started: in the queue, and for its workspace. */
+export function queueTime(run) {
+  return timeOf(run.started_at ?? run.ended_at) - timeOf(run.created_at);
+}
+
+function timeOf(at) {
+  return at ? Date.parse(at) : now();
 }

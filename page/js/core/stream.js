@@ -44,10 +44,8 @@ export async function follow(address, on, signal) {
       let ended = false;
       await readEvents(response.body, line, (events) => {
         wait = FIRST_WAIT;
-        for (const event of events) {
-          if (event.id !== null) lastId = event.id;
-          ended ||= event.type === "complete" || event.type === "error";
-        }
+        lastId = events.findLast((event) => event.id !== null)?.id ?? lastId;
+        ended = ["complete", "error"].includes(events.at(-1).type);
         on.events(events);
       });
       // A run's stream closes behind its last event; any other end is a lost line.
@@ -109,16 +107,42 @@ async function readEvents(body, line, take) {
   }
 }
 
-export function parseEvent(text) {
-  let id = null;
-  let type = "message";
-  let data = "";
-  for (const line of text.split("\n")) {
-    if (line.startsWith("data: ")) data += line.slice(6);
-    else if (line.startsWith("id: ")) id = line.slice(4);
-    else if (line.startsWith("event: ")) type = line.slice(7);
+/** An event of a stream. Nothing of it is parsed before it is asked for: a log may bring tens of thousands a second. */
+class StreamEvent {
+  #text;
+
+  constructor(text) {
+    this.#text = text;
   }
-  return data === "" ? null : { id, type, data: JSON.parse(data) };
+
+  get id() {
+    return this.#field("id: ");
+  }
+
+  get type() {
+    return this.#field("event: ") ?? "message";
+  }
+
+  get data() {
+    return JSON.parse(this.#field("data: "));
+  }
+
+  /** Of output: whether the rest of its line is still to come. */
+  get isOpen() {
+    return this.#text.endsWith('"eol":""}');
+  }
+
+  #field(name) {
+    const at = this.#text.startsWith(name) ? 0 : this.#text.indexOf(`\n${name}`) + 1;
+    if (at === 0 && !this.#text.startsWith(name)) return null;
+    const end = this.#text.indexOf("\n", at);
+    return this.#text.slice(at + name.length, end < 0 ? undefined : end);
+  }
+}
+
+/** The event of a text; null of a comment. */
+function parseEvent(text) {
+  return text.startsWith("data: ") || text.includes("\ndata: ") ? new StreamEvent(text) : null;
 }
 
 /** Waits, but no longer once the tab is looked at again or the network is back. */

@@ -9,6 +9,8 @@ const ESCAPE = /\x1b(?:\[([0-?]*)[ -/]*([@-~])|[\]PX^_](?:[^\x07\x1b]|\x1b(?!\\)
 // Characters that print nothing or turn the writing around.
 const HIDDEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/;
 
+const WEB = /https?:\/\/[^\s"'<>`\\^{|}]+/g;
+
 /** [{ text, style }] of a line; `style` is null where it is plain. */
 export function parse(line) {
   const parts = [];
@@ -94,7 +96,35 @@ function styled(pieces, style, dark) {
   return span;
 }
 
+/** A text with its addresses as links, which lead where they say. */
 function visible(text) {
+  if (!text.includes("://")) return shown(text);
+  const nodes = [];
+  let from = 0;
+  for (const { 0: found, index } of text.matchAll(WEB)) {
+    const address = addressOf(found);
+    if (!address) continue;
+    nodes.push(...shown(text.slice(from, index)), h("a", { href: address, target: "_blank", rel: "noopener noreferrer" }, address));
+    from = index + address.length;
+  }
+  return [...nodes, ...shown(text.slice(from))];
+}
+
+/** What of it is the address: not the full stop behind it, nor the bracket around it; null where it is none. */
+function addressOf(text) {
+  let address = text.split(HIDDEN, 1)[0];
+  for (;;) {
+    const last = address.at(-1);
+    const opening = { ")": "(", "]": "[" }[last];
+    const isClosing = opening && address.split(last).length > address.split(opening).length;
+    if (!isClosing && !".,;:!?*".includes(last)) break;
+    address = address.slice(0, -1);
+  }
+  return URL.canParse(address) ? address : null;
+}
+
+/** A text with what would not be seen of it. */
+function shown(text) {
   if (!HIDDEN.test(text)) return [text];
   return Array.from(text, (character) => {
     if (!HIDDEN.test(character)) return character;

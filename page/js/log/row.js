@@ -1,8 +1,7 @@
 // One line of a log, as it is on the screen.
 
 import { h } from "../core/dom.js";
-import { number } from "../core/format.js";
-import { link } from "../core/router.js";
+import { counted, number } from "../core/format.js";
 import { showDialog } from "../ui/dialog.js";
 import { button } from "../ui/parts.js";
 import { render } from "./ansi.js";
@@ -16,16 +15,25 @@ export function isDark() {
   return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-/** `found` is the line's { text, length }, or undefined while it is on its way. */
-export function makeRow(run, lines, line, found) {
+/**
+ * `address` is that of the run; `found` is the line's { text, length }, or undefined while it is on its way; `group` the
+ * one that begins there, { last, isOpen }, if any.
+ */
+export function makeRow(address, lines, line, found, group) {
   const isStderr = lines.isStderr(line);
   const isCut = found !== undefined && found.length > CUT;
   return h("div.row", { class: isStderr ? "stderr" : "", "data-line": line },
     // Not in the tab order: a thousand stops would help nobody; the field "Line" does the same by keyboard.
-    h("a.no", { href: link("run", run, { line }), tabindex: -1, "aria-label": `Line ${line}` }, line),
-    h("span.from", { title: isStderr ? "stderr" : null, "aria-hidden": "true" }, isStderr ? "!" : ""),
+    h("a.no", { href: `${address}?line=${line}`, tabindex: -1, "aria-label": `Line ${line}` }, line),
+    group ? foldButton(group, `${counted(group.last - line, "line")} of this group`)
+      : h("span.from", { title: isStderr ? "stderr" : null, "aria-hidden": "true" }, isStderr ? "!" : ""),
     h("span.text", found === undefined ? "" : render(found.text, isDark())),
+    group && !group.isOpen && h("span.folded", counted(group.last - line, "line")),
     isCut && button(`… ${number(found.length - CUT)} more characters`, () => showWhole(lines, line), { tone: "rest" }));
+}
+
+function foldButton({ isOpen }, label) {
+  return h("button.fold", { type: "button", "aria-expanded": String(isOpen), "aria-label": label }, isOpen ? "▾" : "▸");
 }
 
 async function showWhole(lines, line) {

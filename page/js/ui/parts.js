@@ -1,7 +1,7 @@
 // Small pieces that several views are made of.
 
 import { fill, h } from "../core/dom.js";
-import { duration, runName, runTime, shortId, when } from "../core/format.js";
+import { duration, queueTime, runName, runTime, shortId, when } from "../core/format.js";
 import { link } from "../core/router.js";
 import { icon } from "./icons.js";
 
@@ -56,9 +56,20 @@ export function branchPipelines({ repo, branch }) {
   return h("a", { href: link("pipelines", { repo, branch }) }, `${repo} / ${branch}`);
 }
 
+/** How long a run took, and apart from that how long it was queued, where that is worth a word. */
+export function runTook(run) {
+  const [took, queued] = [runTime(run), queueTime(run)];
+  const going = run.ended_at ? "" : "…";
+  return [
+    took !== null && `${duration(took)}${going}`,
+    (took === null || queued >= 1000) && h("span.muted.queued", { title: "From the request to the start of the command" },
+      `${took === null ? "" : " · "}queued ${duration(queued)}${took === null ? going : ""}`),
+  ];
+}
+
 /** How long a run took, and when that was. */
 export function runAge(run) {
-  return h("span.muted", run.ended_at && `${duration(runTime(run))} · `, when(run.ended_at ?? run.created_at));
+  return h("span.muted", run.ended_at && [runTook(run), " · "], when(run.ended_at ?? run.created_at));
 }
 
 /**

@@ -3,10 +3,10 @@
 import { api, withQuery } from "../core/api.js";
 import { debounce, fill, h } from "../core/dom.js";
 import { events } from "../core/events.js";
-import { complaints, counted, duration, isLive, runTime, testTally, when } from "../core/format.js";
+import { brief, complaints, counted, testTally, when } from "../core/format.js";
 import { shortcut } from "../core/keys.js";
-import { here, noteQuery } from "../core/router.js";
-import { branchLink, button, empty, heading, runLink, select, show, SINCE, stateBadge, table } from "../ui/parts.js";
+import { here, link, noteQuery } from "../core/router.js";
+import { branchLink, button, empty, heading, runLink, runTook, select, show, SINCE, stateBadge, table } from "../ui/parts.js";
 
 const STATES = ["queued", "preparing", "running", "succeeded", "failed", "signalled", "timed_out", "cancelled", "lost", "rejected"];
 const NAMES = ["repo", "branch", "kind", "state", "since"];
@@ -16,10 +16,10 @@ const COLUMNS = [
   { name: "State", plain: true, class: "fit", cell: (run) => stateBadge(run.state) },
   { name: "Command", plain: true, class: "first", cell: (run) => runLink(run) },
   { name: "Branch", plain: true, cell: (run) => branchLink(run.repo, run.branch) },
-  { name: "Found", plain: true, class: "fit", cell: (run) => found(run).map((text) => h("div.muted", text)) },
-  { name: "By", cell: (run) => run.principal },
-  { name: "Took", plain: true, class: "num", cell: (run) => `${duration(runTime(run))}${isLive(run.state) ? "…" : ""}` },
-  { name: "Asked for", plain: true, class: "num", cell: (run) => when(run.created_at) },
+  { name: "Problems", plain: true, class: "problems", cell: problems },
+  { name: "By", class: "who", cell: (run) => run.principal },
+  { name: "Took", plain: true, class: "num", cell: runTook },
+  { name: "Requested", plain: true, class: "num", cell: (run) => when(run.created_at) },
 ];
 
 export function title() {
@@ -75,8 +75,14 @@ export async function mount(root, { query }, signal) {
   return () => { setForm(here().query); return apply(); };
 }
 
-function found({ tests, diagnostics }) {
-  return [tests && testTally(tests), diagnostics && complaints(diagnostics)].filter(Boolean);
+/** What its tests and its output complain about, and the first of that, which leads to its line. */
+function problems({ run_id: id, tests, diagnostics }) {
+  const { first } = diagnostics ?? {};
+  const counts = [tests && testTally(tests), diagnostics && complaints(diagnostics)].filter(Boolean);
+  return [
+    counts.length > 0 && h("div.muted.fit", counts.join(", ")),
+    first && h("a.problem-text", { class: first.severity, href: link("run", id, { line: first.log_line }), title: first.message }, brief(first.message, 100)),
+  ];
 }
 
 function matches(run, { repo, branch, kind, state }) {

@@ -1,12 +1,11 @@
 // A job of a pipeline: how it stands and why, its steps, the log of one of them, and its tests.
 
-import { api, at, request } from "../core/api.js";
+import { at, request } from "../core/api.js";
 import { fill, h, morph } from "../core/dom.js";
 import { duration, exactly, shortId } from "../core/format.js";
 import { hasEnded, timeOf } from "../core/pipelines.js";
 import { link } from "../core/router.js";
 import { can } from "../core/session.js";
-import { readRange } from "../log/panel.js";
 import { button, note, problemNote, show, stateBadge } from "../ui/parts.js";
 import { StepLog } from "./pipeline-log.js";
 import { Tests, testChips } from "./tests.js";
@@ -49,7 +48,7 @@ export class JobPanel {
     const step = job.steps.find(({ number }) => String(number) === query.get("step")) ?? mostTelling(job.steps);
     morph(this.#head.firstElementChild, this.#headOf());
     morph(this.#steps.firstElementChild, h("ol.steps", job.steps.map((one) => stepItem(record.pipeline_id, job, one, one === step))));
-    this.#log.show(step, readRange(query.get("line")));
+    this.#log.show(step, query);
     this.#offerTests(record.pipeline_id, job);
     this.#offerSummary(record.pipeline_id, job);
   }

@@ -17,31 +17,32 @@ export class StepLog {
   /** Ends what is done for the log that is shown. */
   #controller = new AbortController();
   #shown = null;
-  #line = null;
+  /** The one that was followed last. */
+  #query = null;
 
   constructor(signal) {
     this.#signal = signal;
     signal.addEventListener("abort", () => this.#controller.abort());
   }
 
-  /** Shows the log of a step, at the lines that are chosen. */
-  show(step, lines) {
+  /** Shows the log of a step, as the address has it. */
+  show(step, query) {
     const shown = step?.run_id ?? `${step?.number} ${step?.state}`;
     if (this.#shown !== shown) {
       this.#controller.abort();
       this.#controller = new AbortController();
-      [this.#shown, this.#panel, this.#line] = [shown, null, null];
-      if (step?.run_id) this.#open(step);
+      [this.#shown, this.#panel, this.#query] = [shown, null, query];
+      if (step?.run_id) this.#open(step, query);
       else fill(this.element, empty(withoutLog(step)));
     }
     if (!this.#panel) return;
     this.#panel.isLive = !hasEnded(step);
-    if (lines?.first === this.#line?.first && lines?.last === this.#line?.last) return;
-    this.#line = lines;
-    this.#panel.choose(lines);
+    if (query === this.#query) return;
+    this.#query = query;
+    this.#panel.open(query);
   }
 
-  #open(step) {
+  #open(step, query) {
     const signal = AbortSignal.any([this.#signal, this.#controller.signal]);
     const run = step.run_id;
     const isLive = !hasEnded(step);
@@ -49,15 +50,20 @@ export class StepLog {
     const panel = this.#panel = new LogPanel(run, signal);
     fill(this.element, notes, panel.element, h("p.log-tail", h("a", { href: link("run", run) }, "The run of this step"), " has what was found in its output."));
     panel.isLive = isLive;
-    panel.follow(true);
+    panel.open(query);
+    if (!panel.chosen) panel.follow(true);
     panel.lines.addEventListener("change", perFrame(() => panel.element.style.setProperty("--lines", panel.lines.total)), { signal });
-    attempt(() => readRun(run, panel.lines, isLive, {
+    attempt(() => readRun(run, panel.lines, () => panel.isLive, {
       warning: (warning) => notes.append(note("", warning.message)),
       gap: (line, missing) => notes.append(note("", `${bytes(missing)} of output are missing behind line ${line}`)),
       refused: (problem) => notes.append(note("bad", problem.message)),
       end: () => attempt(async () => {
+        panel.finish();
         const { items } = await api.get(`${at.run(run)}/diagnostics`, signal);
-        panel.markErrors(items.map((item) => item.log_line));
+        panel.errors = items;
+        // One that failed is shown where it first went wrong.
+        const [first] = items;
+        if (first?.severity === "error" && step.state === "failed" && !panel.chosen) panel.go({ first: first.log_line, last: first.log_line });
       }),
     }, signal));
   }

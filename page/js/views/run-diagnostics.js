@@ -1,40 +1,91 @@
-// What a run complained about, beside its log.
+// What a run complained about, beside its log: as it comes while the run is live.
 
-import { fill, h } from "../core/dom.js";
-import { complaints } from "../core/format.js";
-import { shortcut } from "../core/keys.js";
+import { api, at } from "../core/api.js";
+import { h, refill } from "../core/dom.js";
+import { complaints, isLive } from "../core/format.js";
+import { link } from "../core/router.js";
 import { icon } from "../ui/icons.js";
 
+/** How often a live run is asked, in milliseconds. */
+const AGAIN = 3000;
+const LOOKS = { error: ["bad", "cross"], warning: ["warn", "warn"] };
+
 export class Diagnostics {
+  #panel;
+  #signal;
+  #body;
+  #run;
   #items = [];
-  #index = -1;
-  #onGo;
-  #list = h("ol.found");
+  #timer;
+  /** How long the log was when they were asked for. */
+  #asked = -1;
+  #list = h("div");
+  #aside = h("aside.card.run-side", { "aria-label": "Problems", tabindex: 0 }, this.#list);
 
-  constructor(onGo, signal) {
-    this.#onGo = onGo;
-    shortcut("e", "Next error or warning", () => this.#step(1), signal);
-    shortcut("E", "Previous error or warning", () => this.#step(-1), signal);
+  /** They are shown in `body`, beside the panel of the log, once there are some. */
+  constructor(panel, body, signal) {
+    this.#panel = panel;
+    this.#body = body;
+    this.#signal = signal;
+    panel.onChoose = (range) => this.#choose(range);
+    document.addEventListener("visibilitychange", () => isLive(this.#run?.state) && this.watch(this.#run), { signal });
   }
 
-  show({ items, summary, truncated }) {
-    this.#items = items;
-    const looks = { error: ["bad", "cross"], warning: ["warn", "warn"] };
-    fill(this.#list, items.map((item, index) => h("li", h("button", { type: "button", onclick: () => this.#go(index) },
-      h("span", { class: looks[item.severity][0] }, icon(looks[item.severity][1]), " ", item.severity), " ", item.message,
-      h("span.where", item.file ? [item.file, item.line, item.column].filter(Boolean).join(":") : item.tool, ` · line ${item.log_line}`)))));
-    return h("aside.card.run-side", { "aria-label": "Diagnostics", tabindex: 0 },
-      h("h2", complaints(summary)), this.#list, truncated && h("p.log-tail", "There are more."));
+  /** Asks now and then for as long as the run is live and the tab is seen. */
+  watch(run) {
+    this.#run = run;
+    clearTimeout(this.#timer);
+    if (this.#signal.aborted || document.hidden || !isLive(run.state)) return;
+    this.#timer = setTimeout(async () => {
+      const { total } = this.#panel.lines;
+      let isRefused = false; // by a daemon that knows them only of ended runs
+      if (run.state === "running" && total !== this.#asked) {
+        await this.load().then(() => { this.#asked = total; }, ({ status }) => { isRefused = status === 409; });
+      }
+      if (!isRefused) this.watch(this.#run);
+    }, AGAIN);
   }
 
-  #step(by) {
-    if (this.#items.length > 0) this.#go((this.#index + by + this.#items.length) % this.#items.length);
+  /** Asks for them and shows them. */
+  async load(run = this.#run) {
+    this.#run = run;
+    const found = await api.get(`${at.run(run.run_id)}/diagnostics`, this.#signal);
+    if (this.#signal.aborted || run !== this.#run || found.items.length === 0) return;
+    this.#items = found.items;
+    this.#panel.errors = found.items;
+    refill(this.#list, found, () => [
+      h("h2", complaints(found.summary)),
+      h("ol.found", found.items.map((item) => this.#item(item))),
+      found.truncated && h("p.log-tail", "There are more."),
+    ]);
+    this.#body.classList.remove("alone");
+    if (!this.#aside.isConnected) this.#body.append(this.#aside);
+    this.#choose(this.#panel.chosen);
   }
 
-  #go(index) {
-    this.#index = index;
-    [...this.#list.querySelectorAll("button")].forEach((button, at) => button.setAttribute("aria-current", String(at === index)));
-    this.#list.children[index].scrollIntoView({ block: "nearest" });
-    this.#onGo(this.#items[index].log_line);
+  #item({ severity, message, log_line: line, ...place }) {
+    const [tone, sign] = LOOKS[severity];
+    return h("li",
+      h("button", { type: "button", onclick: () => this.#panel.go({ first: line, last: line }) },
+        h("span", { class: tone }, icon(sign), " ", severity), " ", message),
+      h("div.where", this.#placeOf(place), ` · line ${line}`));
+  }
+
+  /** The file as it was in the run's commit, where it is one of the repository. */
+  #placeOf({ file, line, column, tool }) {
+    if (!file) return tool;
+    const text = [file, line, column].filter(Boolean).join(":");
+    const { repo, branch, about } = this.#run;
+    const path = file.replace(/^(\.\/)+/, "");
+    const isInside = about?.commit && !path.startsWith("/") && !path.split("/").includes("..");
+    return isInside ? h("a", { href: link("workspace", repo, branch, { view: "files", path, line, at: about.commit }) }, text) : text;
+  }
+
+  #choose(range) {
+    [...this.#list.querySelectorAll("li")].forEach((item, index) => {
+      const isChosen = range !== null && this.#items[index].log_line === range.first;
+      item.firstElementChild.setAttribute("aria-current", String(isChosen));
+      if (isChosen) item.scrollIntoView({ block: "nearest" });
+    });
   }
 }

@@ -3,14 +3,14 @@
 import { api, at } from "../core/api.js";
 import { announce, fill, h, refill } from "../core/dom.js";
 import { events } from "../core/events.js";
-import { bytes, command, counted, isLive, runName, shortId, when } from "../core/format.js";
+import { bytes, command, counted, duration, isLive, runName, shortId, when } from "../core/format.js";
 import { shortcut } from "../core/keys.js";
 import { go, link } from "../core/router.js";
 import { can } from "../core/session.js";
-import { LogPanel, readRange } from "../log/panel.js";
+import { LogPanel } from "../log/panel.js";
 import { readRun } from "../log/read.js";
 import { icon } from "../ui/icons.js";
-import { branchLink, button, note as noteOf, stateBadge } from "../ui/parts.js";
+import { branchLink, button, note as noteOf, runTook, stateBadge } from "../ui/parts.js";
 import { attempt, tell } from "../ui/toast.js";
 import { watchButton } from "../ui/watch.js";
 import { Diagnostics } from "./run-diagnostics.js";
@@ -28,7 +28,7 @@ export async function mount(root, { rest: [id], query }, signal) {
   const timeline = new Timeline(run);
   const panel = new LogPanel(id, signal);
   const body = h("div.run-body.alone", panel.element);
-  const diagnostics = new Diagnostics((line) => panel.choose({ first: line, last: line }), signal);
+  const diagnostics = new Diagnostics(panel, body, signal);
   const tests = new Tests(`${at.run(id)}/tests`, signal);
   fill(root, h("div.run", head, h("div.run-notes-and-time", timeline.element, notes, tests.element), body));
 
@@ -36,25 +36,29 @@ export async function mount(root, { rest: [id], query }, signal) {
     showHead(head, run);
     timeline.update(run);
     panel.isLive = isLive(run.state);
+    diagnostics.watch(run);
     if (run.tests && !isLive(run.state)) tests.show(run.tests);
     document.title = `${run.state} · ${runName(run)} · ${run.branch} · Branchyard`;
   };
   const note = (tone, ...text) => notes.append(noteOf(tone, ...text));
+  const warned = new Set();
+  // The stream tells them as they come, the record when all is over; a long log is not read by its stream.
+  const warn = ({ message }) => {
+    if (!warned.has(message)) note("", message);
+    warned.add(message);
+  };
   const onEnd = async () => {
     run = await api.get(at.run(id), signal);
     show();
+    panel.finish();
+    (run.warnings ?? []).forEach(warn);
     noteEnd(run, note);
-    const found = run.diagnostics ? await api.get(`${at.run(id)}/diagnostics`, signal) : { items: [] };
-    if (signal.aborted || found.items.length === 0) return;
-    panel.markErrors(found.items.map((item) => item.log_line));
-    body.classList.remove("alone");
-    body.append(diagnostics.show(found));
+    if (run.diagnostics) await diagnostics.load(run);
   };
 
   show();
-  const range = readRange(query.get("line"));
-  if (range) panel.choose(range);
-  else if (!panel.recall()) panel.follow(true);
+  panel.open(query);
+  if (!panel.recall() && !panel.chosen) openAt(run, panel);
 
   events.listen("run", ({ at: time, change, run: now }) => {
     if (now.run_id !== id || !isLive(run.state)) return;
@@ -65,10 +69,16 @@ export async function mount(root, { rest: [id], query }, signal) {
   shortcut("C", "Cancel the run", () => isLive(run.state) && can("build:run") && cancel(run), signal);
   shortcut("R", "Run it again", () => can("build:run") && !run.step && rerun(run), signal);
 
+  // What happened while the events were away is asked for.
+  events.listen("reset", () => attempt(async () => {
+    run = await api.get(at.run(id), signal);
+    show();
+  }), signal);
+
   const wasLive = isLive(run.state);
-  attempt(() => readRun(id, panel.lines, wasLive, {
+  attempt(() => readRun(id, panel.lines, () => isLive(run.state), {
     status: (status) => timeline.status(status, wasLive),
-    warning: (warning) => note("", warning.message),
+    warning: warn,
     gap: (line, missing) => note("", `${bytes(missing)} of output are missing behind line ${line}`),
     refused: (problem) => note("bad", problem.message),
     end: () => {
@@ -76,7 +86,15 @@ export async function mount(root, { rest: [id], query }, signal) {
       attempt(onEnd);
     },
   }, signal));
-  return ({ query: changed }) => panel.choose(readRange(changed.get("line")));
+  return ({ query: changed }) => panel.open(changed);
+}
+
+/** A live run is followed; one that failed is shown where it first went wrong, or at its end. */
+function openAt({ state, diagnostics }, panel) {
+  if (isLive(state)) return panel.follow(true);
+  if (state === "succeeded") return undefined;
+  const line = diagnostics?.first?.log_line;
+  return line ? panel.go({ first: line, last: line }) : panel.showEnd();
 }
 
 function showHead(head, run) {
@@ -93,7 +111,8 @@ function showHead(head, run) {
       h("span", branchLink(run.repo, run.branch)),
       about && h("span", h("code", { title: about.commit }, shortId(about.commit)), about.dirty && " with changes", about.stale && " (stale)"),
       h("span", "by ", run.principal),
-      h("span", when(run.created_at)),
+      h("span", "requested ", when(run.created_at)),
+      run.ended_at && h("span", "took ", runTook(run)),
       run.exit_code !== null && h("span", "exit code ", run.exit_code),
       run.task && h("code.argv", { title: command(run.argv) }, command(run.argv)),
       run.step && h("a", { href: link("pipeline", run.step.pipeline, { job: run.step.job, step: run.step.number }) }, "its pipeline"),
@@ -106,7 +125,11 @@ function showHead(head, run) {
 
 function noteEnd(run, note) {
   if (run.error) note("bad", run.error.detail, run.error.help && ` – ${run.error.help}`);
-  else if (run.reason) note(run.state === "succeeded" ? "" : "bad", run.reason);
+  else if (run.reason) note(run.state === "succeeded" ? "" : "bad", run.reason.replace(/^it ran longer than [^,;]+/, timedOut(run)));
+}
+
+function timedOut({ timeout_ms: limit }) {
+  return `Timed out after ${duration(limit).replace(".0", "")}`;
 }
 
 function cancel(run) {
