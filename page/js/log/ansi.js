@@ -94,7 +94,8 @@ function styled(pieces, style, dark) {
   return span;
 }
 
-function visible(text) {
+/** Text as nodes, with what would hide or turn it around made visible. */
+export function visible(text) {
   if (!HIDDEN.test(text)) return [text];
   return Array.from(text, (character) => {
     if (!HIDDEN.test(character)) return character;

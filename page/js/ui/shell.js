@@ -69,7 +69,7 @@ export function showShell(onLogOut, signal) {
 }
 
 /** The places that views of one thing belong to. */
-const PLACE_OF = { run: "history", pipeline: "pipelines", tests: "pipelines" };
+const PLACE_OF = { workspace: "", compare: "", run: "history", pipeline: "pipelines", tests: "pipelines" };
 
 /** Marks where one is. */
 export function markPlace() {

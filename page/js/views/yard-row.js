@@ -30,7 +30,7 @@ export class WorkspaceRow {
     this.words = [repo, branch, subject, run?.state ?? "never", dirty ? "dirty" : "clean", pinned && "pinned", holder && "held"]
       .filter(Boolean).join(" ").toLowerCase();
     this.#show("ws-branch", [workspace.commit, subject], () => [
-      h("a.name", { href: link("history", { repo, branch }) }, branch),
+      h("a.name", { href: link("workspace", repo, branch) }, branch),
       h("div.what.muted", commit(workspace.commit, subject))]);
     this.#show("ws-run", [run?.run_id, run?.state], () => run && [
       h("div", stateBadge(run.state), " ", runAge(run)),
