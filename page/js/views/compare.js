@@ -19,7 +19,7 @@ export function title({ rest: [repo], query }) {
 export async function mount(root, { rest: [repo], query }, signal) {
   const about = await api.get(at.repo(repo), signal);
   const names = h("datalist", { id: "compare-branches" });
-  const pick = (name, label) => h("input.mono", { name, list: "compare-branches", "aria-label": label, placeholder: label, autocomplete: "off", required: true });
+  const pick = (name, label) => h("input.mono.grow", { name, list: "compare-branches", "aria-label": label, placeholder: label, autocomplete: "off", required: true });
   const [from, to] = [pick("from", "From branch"), pick("to", "To branch")];
   const how = select({ name: "how", "aria-label": "What is compared" }, [["", "what changed since they parted"], ["direct", "one with the other"]]);
   const form = h("form.toolbar", { onsubmit: (event) => { event.preventDefault(); apply(); }, onchange: () => form.checkValidity() && apply() },

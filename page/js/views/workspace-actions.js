@@ -11,7 +11,7 @@ import { attempt, complain, tell } from "../ui/toast.js";
 const LETTERS = { added: "A", modified: "M", deleted: "D", renamed: "R", type_changed: "T" };
 
 export async function commitChanges(space) {
-  const status = await attempt(() => space.ask("git/status"));
+  const status = await attempt(() => space.ask("git/status", { each_file: true }));
   if (!status) return;
   const { staged, unstaged, untracked, conflicted } = status;
   const changes = new Map([...unstaged, ...staged].map(({ path, change }) => [path, LETTERS[change] ?? "M"]));
@@ -44,7 +44,7 @@ function submitOnEnter(event) {
 
 export async function push(space) {
   const { ahead, behind, dirty, gone_upstream: isGone } = space.workspace;
-  const done = await ask({
+  const asked = ask({
     title: `Push ${space.branch}`,
     content: [
       h("p", ahead > 0 ? `The remote gets ${counted(ahead, "commit")}.` : "As far as is known, the remote has every commit of this branch."),
@@ -68,6 +68,9 @@ export async function push(space) {
       }
     },
   });
+  // Not the force, which is what comes first.
+  document.querySelector("dialog[open] [type=submit]").focus();
+  const done = await asked;
   if (!done) return;
   const sent = done.outgoing_in_all ?? done.outgoing?.length ?? 0;
   tell(done.state === "up_to_date" ? "The remote had it all." : `Pushed ${counted(sent, "commit")}: the remote is at ${shortId(done.remote_commit)}`);

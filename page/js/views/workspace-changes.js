@@ -35,11 +35,11 @@ const CHOICES = {
   }],
 };
 
-const MERGES = { already_merged: "all of it is merged", fast_forward: "it merges by moving on", clean: "it merges without conflicts", unrelated: "they have no commit in common" };
+const MERGES = { already_merged: "all of it is merged", fast_forward: "a merge is a fast-forward", clean: "it merges without conflicts", unrelated: "they have no commit in common" };
 
 /** How the branch stands to its base. */
 function standing({ into, missing, outcome, conflicts = [] }) {
-  return [`What this branch did since it parted from ${into.name}, which has ${counted(missing, "commit")} more; `,
+  return [`What this branch did since it parted from ${into.name}`, missing > 0 && `, which has ${counted(missing, "commit")} more`, "; ",
     outcome === "conflicts" ? ["it conflicts in ", conflicts.map(({ path }, index) => [index > 0 && ", ", h("code", path)])] : MERGES[outcome], "."];
 }
 

@@ -23,8 +23,8 @@ export async function editor(space, path, line, signal) {
   const text = h("textarea.mono", { "aria-label": `Content of ${path}`, spellcheck: "false", wrap: "off", onkeydown });
   text.value = draft.get() ?? plain;
   const save = h("button", { type: "submit", class: "primary" }, "Save");
-  const form = h("form.ws-editor", { onsubmit: (event) => { event.preventDefault(); store(); } }, text, trouble,
-    h("div.toolbar", save, button("Cancel", () => end(true)), h("span.muted", h("kbd", "Ctrl+S"), " saves, ", h("kbd", "Esc"), " cancels. Enter keeps the indentation.")));
+  const form = h("form.ws-editor", { onsubmit: (event) => { event.preventDefault(); store(); } }, 
+    h("div.toolbar", save, button("Cancel", () => end(true)), h("span.muted", h("kbd", "Ctrl+S"), " saves, ", h("kbd", "Esc"), " cancels. Enter keeps the indentation.")), trouble, text);
   let onEnd = () => {};
   text.addEventListener("input", () => draft.set(text.value));
   // To leave the page would lose what was typed; to leave the view does not, for the draft is kept.
@@ -78,7 +78,7 @@ export async function editor(space, path, line, signal) {
     text.setSelectionRange(place, place);
     const height = parseFloat(getComputedStyle(text).lineHeight);
     text.scrollTop = Math.max(0, ((line ?? 1) - 1) * height - text.clientHeight / 2);
-    text.scrollIntoView({ block: "nearest" });
+    form.scrollIntoView({ block: "start" });
   };
   return form;
 }

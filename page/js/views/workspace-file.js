@@ -86,9 +86,13 @@ export class FileText {
     fill(this.#before, this.#first > 1 && more("Show the lines before", async () => {
       const first = Math.max(1, this.#first - STEP);
       const { lines } = await this.#read(first);
+      // What was there stays where it is on the screen.
+      const row = this.#at(this.#first);
+      const top = row.getBoundingClientRect().top;
       this.#lines.prepend(this.#block(first, lines.slice(0, this.#first - first)));
       this.#first = first;
       this.#loaded();
+      scrollBy(0, row.getBoundingClientRect().top - top);
     }));
     fill(this.#after, this.#last < total && more("Show the lines after", async () => {
       const { lines } = await this.#read(this.#last + 1);

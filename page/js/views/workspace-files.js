@@ -171,7 +171,7 @@ async function results(space, asked) {
       if (last?.path !== path) {
         const box = h("div.code");
         last = { path, box };
-        list.append(h("section", h("h3.mono", h("a", { href: space.fileAt({ path }) }, visible(path))), box));
+        list.append(h("section", h("h2.mono", h("a", { href: space.fileAt({ path }) }, visible(path))), box));
       }
       last.box.append(h("div.line.plain", h("a.no.entry", { href: space.fileAt({ path, line }), "aria-label": `${path}, line ${line}` }, line), h("span.text", visible(cut(found)))));
     }

@@ -20,7 +20,7 @@ export async function show(space, query, signal) {
     { name: "State", plain: true, class: "fit", cell: (run) => stateBadge(run.state) },
     { name: "Command", plain: true, class: "first", cell: (run) => [runLink(run), firstError(space, run)] },
     { name: "Commit", class: "fit", cell: (run) => run.about && [h("a.mono", { href: space.link({ view: "commits", commit: run.about.commit }) }, shortId(run.about.commit)), run.about.dirty && h("span.muted", " with changes")] },
-    { name: "By", cell: (run) => run.principal },
+    { name: "By", class: "fit", cell: (run) => run.principal },
     { name: "Took", plain: true, class: "num", cell: (run) => `${duration(runTime(run))}${isLive(run.state) ? "…" : ""}` },
     { name: "Requested", plain: true, class: "num", cell: (run) => when(run.created_at) },
   ];
@@ -30,7 +30,7 @@ export async function show(space, query, signal) {
     const names = [...new Set(all().map(runName))];
     const wanted = here().query.get("command") ?? query.get("command");
     const chosen = wanted === "" || names.includes(wanted) ? wanted : space.build ? runName(space.build) : "";
-    if (names.join("\n") !== choice.names) fill(choice, select({}, [["", "all commands"], ...names.map((name) => [name, name])], chosen).children);
+    if (names.join("\n") !== choice.names) fill(choice, [...select({}, [["", "all commands"], ...names.map((name) => [name, name])]).children]);
     choice.names = names.join("\n");
     choice.value = chosen;
     const runs = all().filter((run) => !chosen || runName(run) === chosen);

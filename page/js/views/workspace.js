@@ -70,7 +70,8 @@ async function openSpace(root, { rest: [repo, branch], query }, signal) {
     if (!isFirst) body.focus({ preventScroll: true });
     try {
       if (!can(scope)) throw new Error(`This needs the scope ${scope}, which you do not have.`);
-      mine.on = await (await load()).show(space, asked, until);
+      const module = await load();
+      if (!until.aborted) mine.on = await module.show(space, asked, until);
     } catch (error) {
       if (!until.aborted) fill(body, problemBox(error));
     }
@@ -296,7 +297,7 @@ function lastBuild(space, run) {
     stateBadge(run.state), runLink(run), runAge(run),
     can("build:run") && !run.step && !isLive(run.state) && button("Run again", () => rerun(space), { iconName: "again" }),
     diagnostics && h("span.muted", complaints(diagnostics)),
-    first && h("div.ws-first", icon(first.severity === "error" ? "cross" : "warn"),
+    first && h("div.ws-first", icon(first.severity === "error" ? "cross" : "warn"), " ",
       place && (place.startsWith("/") ? h("code", place) : h("a.mono", { href: space.fileAt({ path: first.file, line: first.line }) }, place)), " ", first.message),
   ];
 }
