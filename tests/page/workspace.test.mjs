@@ -349,5 +349,50 @@ test("a branch without a workspace gets one, and one that is removed says so", a
     await page.waitForSelector(".diff-file");
     await tidy("slow");
     await reads(page, ".run-notes", /The workspace was removed/);
-  }, { hash: at("slow"), allow: [/status of 404/] });
+  }, { hash: at("slow"), allow: [/404 .*branches\/slow$/] });
+});
+
+test("a merge that stops at a conflict is told, and put back; a push to a protected branch is asked about twice", async () => {
+  const [branch, other] = [named("ours"), named("theirs")];
+  await branchWith(branch, { "same.txt": "ours\n" });
+  await branchWith(other, { "same.txt": "theirs\n" });
+  await visit(async (page) => {
+    await page.waitForSelector(".diff-file");
+    await page.keyboard.press("M");
+    await page.fill("dialog [name=other]", other);
+    await page.keyboard.press("Enter");
+    await reads(page, ".toasts", /The merge stopped: conflicts in same\.txt/);
+    await reads(page, ".run-notes", /A merge waits to be finished/);
+    await page.getByRole("button", { name: "Abort" }).click();
+    await reads(page, ".toasts", /All is as it was before/);
+    await page.waitForFunction(() => !document.querySelector(".run-notes").textContent.includes("waits"));
+    await page.keyboard.press("M");
+    await page.fill("dialog [name=other]", "origin/feature/login");
+    await page.keyboard.press("Enter");
+    await reads(page, ".toasts", /Merged: 1 commit/);
+    await reads(page, ".ws-commits", /Ask for a code before greeting/);
+  }, { hash: at(branch) });
+  await visit(async (page) => {
+    await page.waitForSelector(".ws-last");
+    await page.keyboard.press("P");
+    await page.keyboard.press("Enter");
+    await reads(page, "dialog", /although the branch is protected/);
+    await page.locator("dialog [name=allow_protected]").check();
+    await page.locator("dialog [type=submit]").click();
+    await reads(page, ".toasts", /The remote had it all/);
+  }, { hash: at("main"), allow: [/status of 403/] });
+  await tidy(branch);
+  await tidy(other);
+});
+
+test("what could not be had while the daemon was away is asked for again", async () => {
+  await visit(async (page, context) => {
+    await page.waitForSelector(".diff-file");
+    await context.setOffline(true);
+    await reads(page, ".connection", /Reconnecting|Offline/i);
+    await page.keyboard.press("3");
+    await page.waitForSelector(".ws-body .problem");
+    await context.setOffline(false);
+    await page.waitForSelector(".ws-body .commit-list");
+  }, { hash: at("broken"), allow: [/ERR_INTERNET_DISCONNECTED|ERR_NETWORK/] });
 });

@@ -173,8 +173,8 @@ export class Diff {
   }
 
   #row({ kind, old, now, text }, { path }) {
-    if (kind === "@") return h("div.line.hunk", h("span.text", visible(text)));
     const href = now && this.#hrefOf({ path, line: now });
+    if (kind === "@") return h("div.line.hunk", href ? h("a.text", { href, title: "Show it in the file" }, visible(text)) : h("span.text", visible(text)));
     return h("div.line", { class: { "+": "added", "-": "deleted" }[kind] },
       h("span.no", old ?? ""),
       // Not in the tab order, as in a log: a thousand stops would help nobody.
@@ -243,7 +243,7 @@ export function linesOf(patch) {
       if (!head) continue;
       const [from, count, to, size] = head.slice(1).map((part) => (part === undefined ? 1 : Number(part)));
       [old, now, oldEnd, nowEnd] = [from, to, from + count, to + size];
-      return { kind: "@", text: line };
+      return { kind: "@", now: to, text: line };
     }
     return null;
   };

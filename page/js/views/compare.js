@@ -60,7 +60,7 @@ export async function mount(root, { rest: [repo], query }, signal) {
   shortcut("k", "Previous file", () => diff?.step(-1), signal);
   shortcut("/", "Choose the branches", () => from.select(), signal);
   allBranches(repo, { remote: true, signal }).then((all) => fill(names, all.map(({ branch }) => h("option", { value: branch }))), () => {});
-  await draw(query);
+  draw(query);
   return (route) => draw(route.query);
 }
 

@@ -45,6 +45,7 @@ export async function show(space, query, signal) {
   };
   const again = () => {
     turn = null;
+    space.body.focus({ preventScroll: true });
     return draw(here().query);
   };
 

@@ -33,7 +33,7 @@ export function title({ rest: [repo, branch] }) {
 export async function mount(root, route, signal) {
   const [repo, branch] = route.rest;
   let onQuery = null;
-  const open = async () => { onQuery = await openSpace(root, here(), signal); };
+  const open = async () => { onQuery = await openSpace(root, route, signal); };
   try {
     await open();
   } catch (error) {
@@ -45,7 +45,7 @@ export async function mount(root, route, signal) {
   return (changed) => onQuery?.(changed);
 }
 
-async function openSpace(root, { rest: [repo, branch], query }, signal) {
+async function openSpace(root, { rest: [repo, branch] }, signal) {
   const head = h("header.run-head");
   const body = h("div.ws-body", { tabindex: -1 });
   const space = new Space(repo, branch, body, signal);
@@ -54,7 +54,7 @@ async function openSpace(root, { rest: [repo, branch], query }, signal) {
   let part = null;
   const draw = () => showHead(head, space);
   const showPart = async (asked) => {
-    const name = PARTS[asked.get("view")] ? asked.get("view") : "changes";
+    const name = PARTS[asked.get("view")] ? asked.get("view") : can("git:read") ? "changes" : "files";
     for (const tab of head.querySelectorAll(".tabs a")) {
       if (tab.dataset.part === name) tab.setAttribute("aria-current", "page");
       else tab.removeAttribute("aria-current");
@@ -85,6 +85,12 @@ async function openSpace(root, { rest: [repo, branch], query }, signal) {
     draw();
     part?.on?.onRuns?.();
   }, { signal });
+  // What could not be had while the daemon was away is asked for again; what is being edited stays.
+  events.listen("state", (state) => {
+    if (state !== "open" || !body.querySelector(".problem") || body.querySelector("textarea")) return;
+    part.name = null;
+    showPart(here().query);
+  }, signal);
   draw();
   Object.keys(PARTS).forEach((name, index) => shortcut(String(index + 1), PARTS[name][0], () => go(space.link({ view: name })), signal));
   if (can("build:run")) {
@@ -100,7 +106,8 @@ async function openSpace(root, { rest: [repo, branch], query }, signal) {
   shortcut("=", "Compare with the default branch", () => go(compareAddress(space)), signal);
   shortcut("e", "Next error, in its file", () => space.stepError(1), signal);
   shortcut("E", "Previous error", () => space.stepError(-1), signal);
-  await showPart(query);
+  // Not waited for: who goes on to another part meanwhile is to be heard.
+  showPart(here().query);
   return (route) => showPart(route.query);
 }
 
@@ -120,7 +127,11 @@ class Space extends EventTarget {
     this.#signal = signal;
     const refreshSoon = debounce(() => this.refresh().catch(() => {}), 150);
     const isMine = (event) => event.repo === repo && event.branch === branch;
-    events.listen("workspace", (event) => isMine(event) && refreshSoon(), signal);
+    events.listen("workspace", (event) => {
+      if (!isMine(event)) return;
+      if (event.change === "removed") this.#become({ ...this.workspace, isGone: true });
+      else if (!this.workspace?.isGone || event.change === "created") refreshSoon();
+    }, signal);
     events.listen("run", ({ run }) => {
       if (!isMine(run)) return;
       const index = this.runs.findIndex((known) => known.run_id === run.run_id);
@@ -143,15 +154,14 @@ class Space extends EventTarget {
   }
 
   async refresh() {
+    this.#become(await api.get(at.branch(this.repo, this.branch), this.#signal));
+  }
+
+  #become(workspace) {
     const was = this.workspace;
-    try {
-      this.workspace = await api.get(at.branch(this.repo, this.branch), this.#signal);
-    } catch (error) {
-      if (error.status === 404 && was) this.workspace = { ...was, isGone: true };
-      else throw error;
-    }
+    this.workspace = workspace;
     const facts = ({ commit, dirty, untracked, ahead, behind, operation }) => [commit, dirty, untracked, ahead, behind, operation].join();
-    if (was) this.dispatchEvent(new CustomEvent("change", { detail: facts(was) !== facts(this.workspace) }));
+    if (was) this.dispatchEvent(new CustomEvent("change", { detail: facts(was) !== facts(workspace) }));
   }
 
   /** A verb or a read of the workspace: ask("git/diff", { staged: true }). */
