@@ -94,8 +94,7 @@ function styled(pieces, style, dark) {
   return span;
 }
 
-/** Text as nodes, with what would hide or turn it around made visible. */
-export function visible(text) {
+function visible(text) {
   if (!HIDDEN.test(text)) return [text];
   return Array.from(text, (character) => {
     if (!HIDDEN.test(character)) return character;

@@ -4,7 +4,7 @@
 import { fill, h } from "../core/dom.js";
 import { counted, number, shortId } from "../core/format.js";
 import { noteQuery, sameWith } from "../core/router.js";
-import { visible } from "../log/ansi.js";
+import { visible } from "./text.js";
 import { button, empty, note, problemBox } from "./parts.js";
 
 /** So many files are listed at a time. */
@@ -180,7 +180,8 @@ export class Diff {
       // Not in the tab order, as in a log: a thousand stops would help nobody.
       href ? h("a.no", { href, tabindex: -1, "aria-label": `Line ${now}` }, now) : h("span.no", now ?? ""),
       h("span.sign", kind),
-      h("span.text", visible(cut(text))));
+      // That a line ends in a carriage return is worth a look only where it changed.
+      h("span.text", visible(cut(kind === " " ? text.replace(/\r$/, "") : text))));
   }
 }
 

@@ -3,7 +3,7 @@
 import { fill, h } from "../core/dom.js";
 import { counted, shortId, when } from "../core/format.js";
 import { shortcut } from "../core/keys.js";
-import { visible } from "../log/ansi.js";
+import { visible } from "../ui/text.js";
 import { Diff } from "../ui/diff.js";
 import { button, problemBox, show as showIn } from "../ui/parts.js";
 import { commitList } from "./workspace-actions.js";

@@ -3,7 +3,7 @@
 import { fill, h } from "../core/dom.js";
 import { brief, shortId, when } from "../core/format.js";
 import { noteQuery } from "../core/router.js";
-import { visible } from "../log/ansi.js";
+import { visible } from "../ui/text.js";
 import { cut } from "../ui/diff.js";
 import { icon } from "../ui/icons.js";
 import { button } from "../ui/parts.js";
@@ -169,7 +169,7 @@ export class FileText {
 }
 
 function split(text) {
-  const lines = text.split("\n");
+  const lines = text.split(/\r?\n/);
   if (lines.at(-1) === "") lines.pop();
   return lines;
 }

@@ -6,7 +6,7 @@ import { bytes, counted, shortId } from "../core/format.js";
 import { shortcut } from "../core/keys.js";
 import { go, here } from "../core/router.js";
 import { can } from "../core/session.js";
-import { visible } from "../log/ansi.js";
+import { visible } from "../ui/text.js";
 import { readRange } from "../log/panel.js";
 import { cut } from "../ui/diff.js";
 import { button, empty, note, problemBox, table } from "../ui/parts.js";

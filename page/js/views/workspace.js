@@ -1,9 +1,9 @@
 // A workspace: what it is at and how its last build went, what one can do with it, and beneath that one of its parts.
 
 import { api, at, withQuery } from "../core/api.js";
-import { debounce, fill, h, refill } from "../core/dom.js";
+import { announce, debounce, fill, h, refill } from "../core/dom.js";
 import { events } from "../core/events.js";
-import { complaints, counted, isLive, shortId, when } from "../core/format.js";
+import { complaints, counted, isLive, runName, shortId, when } from "../core/format.js";
 import { shortcut } from "../core/keys.js";
 import { go, here, link } from "../core/router.js";
 import { can } from "../core/session.js";
@@ -134,9 +134,11 @@ class Space extends EventTarget {
     }, signal);
     events.listen("run", ({ run }) => {
       if (!isMine(run)) return;
+      const was = this.build;
       const index = this.runs.findIndex((known) => known.run_id === run.run_id);
       if (index >= 0) this.runs[index] = run;
       else this.runs = [run, ...this.runs];
+      if (was?.run_id === run.run_id && isLive(was.state) && !isLive(run.state)) announce(`${runName(run)}: ${run.state.replace("_", " ")}`);
       this.dispatchEvent(new CustomEvent("runs"));
     }, signal);
     events.listen("reset", () => this.load().catch(() => {}), signal);
