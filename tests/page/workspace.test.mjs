@@ -1,8 +1,10 @@
 // A workspace: what it changes, its files, commits and runs, and how one mends a branch without a mouse.
 
 import assert from "node:assert/strict";
+import { execFile } from "node:child_process";
 import { before, test } from "node:test";
-import { call, ended, go, key, prepare, reads, start, task, until, url, visit } from "./harness.mjs";
+import { promisify } from "node:util";
+import { call, ended, go, key, prepare, reads, served, start, task, until, url, visit } from "./harness.mjs";
 
 const place = (branch) => `api/repos/demo/branches/${encodeURIComponent(branch)}`;
 const ask = (branch, what, fields = {}) => call("POST", `${place(branch)}/${what}`, fields);
@@ -395,4 +397,22 @@ test("what could not be had while the daemon was away is asked for again", async
     await context.setOffline(false);
     await page.waitForSelector(".ws-body .commit-list");
   }, { hash: at("broken"), allow: [/ERR_INTERNET_DISCONNECTED|ERR_NETWORK/] });
+});
+
+test("a restart of the daemon is survived in place", { skip: !process.env.BRANCHYARD_RESTART }, async () => {
+  const branch = named("restart");
+  await branchWith(branch, {});
+  await visit(async (page) => {
+    await reads(page, ".ws-last", /Never built/);
+    const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("BRANCHYARD_")));
+    await promisify(execFile)("sh", ["-c", process.env.BRANCHYARD_RESTART], { env });
+    await served();
+    // What happens while nobody listens is seen afterwards.
+    await ended(await start(branch, "make", { args: "all" }));
+    await page.waitForSelector(".ws-last [data-state=succeeded]");
+    await page.waitForSelector(".spark rect");
+    await write(branch, "README.md", "after\n");
+    await reads(page, ".chips", /dirty/);
+  }, { hash: at(branch, "?view=runs"), allow: [/ERR_/, /status of 50[234]/] });
+  await tidy(branch);
 });

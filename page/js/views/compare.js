@@ -8,7 +8,7 @@ import { here, link, noteQuery } from "../core/router.js";
 import { can } from "../core/session.js";
 import { Diff } from "../ui/diff.js";
 import { button, empty, fileAddress, heading, problemBox, runAge, runLink, select, stateBadge } from "../ui/parts.js";
-import { commitList } from "./workspace-actions.js";
+import { commitList, isBuild } from "./workspace-actions.js";
 
 const COMMITS = 50;
 
@@ -89,5 +89,5 @@ async function compare(repo, [from, to], isSinceParted, signal) {
 async function lastRun(repo, branch, signal) {
   if (!can("repo:read")) return null;
   const { items } = await api.get(withQuery("api/runs", { repo, branch, limit: 20 }), signal);
-  return items.find(({ kind }) => kind !== "git" && kind !== "setup") ?? null;
+  return items.find(isBuild) ?? null;
 }

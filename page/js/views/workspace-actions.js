@@ -120,6 +120,11 @@ export async function endOperation(space, action) {
   await attempt(() => space.refresh());
 }
 
+/** Whether a run built something in the workspace itself: git builds nothing, and a pipeline's steps are elsewhere. */
+export function isBuild({ kind }) {
+  return !["git", "setup", "step"].includes(kind);
+}
+
 /** A choice of one commit among several, or that there is none. */
 export function commitList(items, hrefOf, { none = "No commits.", marked = new Set() } = {}) {
   if (items.length === 0) return empty(none);

@@ -13,7 +13,7 @@ import { commitChanges, commitList } from "./workspace-actions.js";
 const CHOICES = {
   base: [({ main }) => `Since ${main}`, async (space) => {
     const base = await space.base();
-    return { from: base, to: "HEAD", merge_base: true, range: `${base}..HEAD`, about: standing(await space.preview()) };
+    return { from: base, to: "HEAD", merge_base: true, range: `${base}..HEAD`, about: await space.preview().then(standing, () => null) };
   }],
   remote: [() => "Unpushed", async (space) => {
     const from = `origin/${space.branch}`;

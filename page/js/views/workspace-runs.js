@@ -6,6 +6,7 @@ import { complaints, duration, isLive, runName, runTime, shortId, testTally, whe
 import { here, noteQuery } from "../core/router.js";
 import { runBars } from "../ui/charts.js";
 import { button, empty, runAge, runLink, select, stateBadge, table } from "../ui/parts.js";
+import { isBuild } from "./workspace-actions.js";
 
 const PAGE = 60;
 
@@ -41,7 +42,7 @@ export async function show(space, query, signal) {
       h("div.legend", h("span", counts.join(", ")), h("span", "the longest ", duration(Math.max(...timed.map(runTime)))), h("span", "taller is longer; the latest is at the right"))]);
     fill(list, runs.length === 0 ? empty("No runs.") : table("Runs", columns, runs));
     fill(pager, !isAll && button("Show more", more));
-    showGreen(runs.find(({ kind }) => kind !== "git"));
+    showGreen(runs.find(isBuild));
   };
   const showGreen = async (run) => {
     const found = await space.green(run).catch(() => null);

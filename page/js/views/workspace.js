@@ -10,7 +10,7 @@ import { can } from "../core/session.js";
 import { icon } from "../ui/icons.js";
 import { button, chip, fileAddress, note, problemBox, runAge, runLink, stateBadge } from "../ui/parts.js";
 import { attempt, tell } from "../ui/toast.js";
-import { commitChanges, endOperation, merge, push } from "./workspace-actions.js";
+import { commitChanges, endOperation, isBuild, merge, push } from "./workspace-actions.js";
 import { make } from "./workspace-make.js";
 import { actionButtons } from "./yard-actions.js";
 
@@ -116,7 +116,7 @@ class Space extends EventTarget {
   #signal;
   #base = null;
   #green = null;
-  #errors = { run: null, items: [], at: -1 };
+  #errors = {};
   workspace = null;
   /** Its latest runs, the last one first. */
   runs = [];
@@ -141,7 +141,14 @@ class Space extends EventTarget {
       if (was?.run_id === run.run_id && isLive(was.state) && !isLive(run.state)) announce(`${runName(run)}: ${run.state.replace("_", " ")}`);
       this.dispatchEvent(new CustomEvent("runs"));
     }, signal);
-    events.listen("reset", () => this.load().catch(() => {}), signal);
+    const again = () => this.load().catch(() => {});
+    events.listen("reset", again, signal);
+    // A stream that was lost before its first event knows of none that it missed.
+    let was = events.state;
+    events.listen("state", (state) => {
+      if (state === "open" && was === "waiting") again();
+      was = state;
+    }, signal);
   }
 
   async load() {
@@ -153,6 +160,7 @@ class Space extends EventTarget {
     this.main = about.default_branch;
     this.tasks = about.tasks;
     this.runs = runs.items;
+    this.dispatchEvent(new CustomEvent("runs"));
   }
 
   async refresh() {
@@ -182,7 +190,12 @@ class Space extends EventTarget {
   /** The default branch as the remote has it, or as it is here; null on the default branch itself. */
   base() {
     if (!this.main || this.main === this.branch) return Promise.resolve(null);
-    return this.#base ??= this.preview().then(({ into }) => into.name);
+    return this.#base ??= this.preview().then(({ into }) => into.name, (error) => {
+      // Refused, as by an old git that cannot try a merge; or not to be reached, which passes.
+      if (error.status) return this.main;
+      this.#base = null;
+      throw error;
+    });
   }
 
   /** How it would merge into the default branch. */
@@ -194,18 +207,18 @@ class Space extends EventTarget {
     return Boolean((await this.ask("git/status", { untracked: false })).upstream);
   }
 
-  /** The last run that built something; what git did is none. */
   get build() {
-    return this.runs.find(({ kind }) => kind !== "git" && kind !== "setup") ?? null;
+    return this.runs.find(isBuild) ?? null;
   }
 
   /** The last run of the same command as `run` that succeeded at a known commit, or null. */
   async green(run = this.build) {
     if (!run) return null;
-    if (this.#green?.of !== run) {
+    const key = run.run_id + run.state;
+    if (this.#green?.key !== key) {
       const query = { repo: this.repo, branch: this.branch, state: "succeeded", kind: run.kind, limit: 200 };
       const { items } = await api.get(withQuery("api/runs", query), this.#signal);
-      this.#green = { of: run, found: items.find((one) => one.about && sameCommand(one, run)) ?? null };
+      this.#green = { key, found: items.find((one) => one.about && sameCommand(one, run)) ?? null };
     }
     return this.#green.found;
   }
@@ -213,19 +226,20 @@ class Space extends EventTarget {
   /** What the last build complained about, as far as it names files. */
   async errors() {
     const run = this.build;
-    const isKnown = this.#errors.run === run?.run_id && this.#errors.state === run?.state;
-    if (run?.diagnostics && !isKnown) {
+    if (!run?.diagnostics) return [];
+    const key = run.run_id + run.state;
+    if (this.#errors.key !== key) {
       const { items } = await api.get(`${at.run(run.run_id)}/diagnostics`, this.#signal);
-      this.#errors = { run: run.run_id, state: run.state, items: items.filter(({ file }) => file && !file.startsWith("/")), at: -1 };
+      this.#errors = { key, items: items.filter(({ file }) => file && !file.startsWith("/")), at: -1 };
     }
-    return run?.diagnostics ? this.#errors.items : [];
+    return this.#errors.items;
   }
 
   async stepError(by) {
     const items = await this.errors().catch(() => []);
     if (items.length === 0) return tell("The last run names no error in a file.");
-    this.#errors.at = this.#errors.at < 0 ? (by > 0 ? 0 : items.length - 1) : (this.#errors.at + by + items.length) % items.length;
-    const { file: path, line } = items[this.#errors.at];
+    const index = this.#errors.at = Math.max(this.#errors.at + by + items.length, items.length - 1) % items.length;
+    const { file: path, line } = items[index];
     go(this.fileAt({ path, line }));
   }
 
