@@ -407,7 +407,7 @@ test("a restart of the daemon is survived in place", { skip: !process.env.BRANCH
     const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("BRANCHYARD_")));
     await promisify(execFile)("sh", ["-c", process.env.BRANCHYARD_RESTART], { env });
     await served();
-    // What happens while nobody listens is seen afterwards.
+    // What happens while the page is not connected is seen afterwards.
     await ended(await start(branch, "make", { args: "all" }));
     await page.waitForSelector(".ws-last [data-state=succeeded]");
     await page.waitForSelector(".spark rect");

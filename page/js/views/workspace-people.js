@@ -20,13 +20,13 @@ export async function show(space, query, signal) {
     const { holder, pinned } = space.workspace;
     const waiting = activity?.waiting ?? [];
     fill(now, h("dl.facts",
-      h("dt", "At work"), h("dd", holder ? [holder.who, ": ", holder.run_id ? h("a", { href: link("run", holder.run_id) }, holder.what) : holder.what, " ", when(holder.since)] : "nobody"),
-      h("dt", "Waiting"), h("dd", waiting.length === 0 ? "nobody" : waiting.map(({ who, what, since }) => h("div", who, ": ", what, " ", when(since)))),
+      h("dt", "At work"), h("dd", holder ? [holder.who, ": ", holder.run_id ? h("a", { href: link("run", holder.run_id) }, holder.what) : holder.what, " ", when(holder.since)] : "–"),
+      h("dt", "Waiting"), h("dd", waiting.length === 0 ? "–" : waiting.map(({ who, what, since }) => h("div", who, ": ", what, " ", when(since)))),
       pinned && [h("dt", "Pinned by"), h("dd", pinned.by, pinned.reason && `: ${pinned.reason}`, " ", when(pinned.at))],
       h("dt", "Last used"), h("dd", when(space.workspace.last_used))));
     if (!activity) return;
     if (!lately.parentNode) lists.append(card("Lately", lately));
-    fill(lately, activity.items.length === 0 ? empty("Nobody did anything here lately.") : table("Who did something here lately", [
+    fill(lately, activity.items.length === 0 ? empty("No calls lately.") : table("Latest callers", [
       { name: "Who", plain: true, class: "first", cell: ({ principal, client }) => [principal, client && h("div.muted", client)] },
       { name: "Last call", plain: true, cell: (one) => h("code", one.last_call) },
       { name: "Calls", class: "num", cell: ({ calls }) => calls },
