@@ -17,6 +17,8 @@ import { startWatching } from "./ui/watch.js";
  */
 const VIEWS = {
   "": { scope: "repo:read", load: () => import("./views/yard.js") },
+  workspace: { scope: "repo:read", load: () => import("./views/workspace.js") },
+  compare: { scope: "git:read", load: () => import("./views/compare.js") },
   run: { scope: "repo:read", load: () => import("./views/run.js") },
   pipelines: { scope: "repo:read", load: () => import("./views/pipelines.js") },
   pipeline: { scope: "repo:read", load: () => import("./views/pipeline.js") },

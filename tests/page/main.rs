@@ -213,6 +213,11 @@ async fn a_pipeline_is_started_watched_retried_and_its_artifacts_saved() {
     pass("pipelines.test.mjs").await;
 }
 
+#[tokio::test]
+async fn a_workspace_shows_its_work_and_a_failed_branch_is_mended_by_keyboard() {
+    pass("workspace.test.mjs").await;
+}
+
 /// Not in a test that runs with others: how long it takes would be their doing.
 #[tokio::test]
 #[ignore = "makes two hundred workspaces: make soak"]

@@ -27,8 +27,13 @@ export function go(address) {
   location.hash = address;
 }
 
-/** The same view with these parts of its query changed: no entry in the history, and nobody is told. */
-export function noteQuery(changed) {
+/** The address of the same view with these parts of its query changed. */
+export function sameWith(changed) {
   const { name, rest, query } = here();
-  history.replaceState(null, "", link(...[name, ...rest].filter(Boolean), { ...Object.fromEntries(query), ...changed }));
+  return link(...[name, ...rest].filter(Boolean), { ...Object.fromEntries(query), ...changed });
+}
+
+/** Goes there: no entry in the history, and nobody is told. */
+export function noteQuery(changed) {
+  history.replaceState(null, "", sameWith(changed));
 }

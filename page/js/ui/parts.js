@@ -38,8 +38,19 @@ export function runLink(run) {
   return h("a.mono", { href: link("run", run.run_id) }, runName(run));
 }
 
+/** To the page of its workspace. */
 export function branchLink(repo, branch) {
-  return h("a", { href: link("history", { repo, branch }) }, `${repo} / ${branch}`);
+  return h("a", { href: link("workspace", repo, branch) }, `${repo} / ${branch}`);
+}
+
+/** Where a file is shown at one of its lines: as it is now, or as it was at a commit. */
+export function fileAddress(repo, branch, { path, line, commit: at }) {
+  return link("workspace", repo, branch, { view: "files", path, line, at });
+}
+
+/** To a file and line, such as those of a diagnostic. */
+export function fileLink(repo, branch, place) {
+  return h("a.mono", { href: fileAddress(repo, branch, place) }, [place.path, place.line].filter(Boolean).join(":"));
 }
 
 /** The first error that a run found, which leads to its line of the log; none where none is known. */

@@ -30,18 +30,7 @@ export function actionButtons(yard, repo, branch) {
 }
 
 export async function make(repo, branch) {
-  const run = await ask({
-    title: `Make ${branch}`,
-    content: [
-      field("Targets, variables and options",
-        h("input.mono", { name: "args", autocomplete: "off", placeholder: "such as: -j4 test V=1", autofocus: true }),
-        "As you would type them after make; nothing is expanded by a shell."),
-      runOptions(),
-    ],
-    action: "Make",
-    submit: (values) => api.start(at.start(repo, branch, "make"), { args: values.get("args"), ...readOptions(values) }),
-  });
-  if (run) go(link("run", run.run_id));
+  await (await import("./workspace-make.js")).make(repo, branch);
 }
 
 async function runTask(yard, repo, branch) {
