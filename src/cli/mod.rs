@@ -25,6 +25,10 @@ mod exec;
 mod exit;
 mod follow;
 mod git;
+mod global_options;
+mod here;
+mod id_name;
+mod left_out;
 mod live_lines;
 mod log;
 mod ls;
@@ -310,7 +314,7 @@ impl Context {
                 self.console.note(none);
             }
             self.console
-                .print_listing(&Listing::of(titles, page.items, row))?;
+                .print_listing(Listing::of(titles, page.items, row))?;
             if let Some(next) = page.next {
                 let note = format!("there are more: `{}`", more(next));
                 self.console.note(&note);

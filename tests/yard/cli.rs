@@ -3,6 +3,7 @@
 mod agent_platform;
 mod artifacts;
 mod audit;
+mod canned;
 mod daemon;
 mod deliveries;
 mod files;
@@ -17,6 +18,7 @@ mod pipelines;
 mod reap;
 mod restart;
 mod runs;
+mod tables;
 mod terminal;
 mod test_history;
 mod token;
