@@ -11,8 +11,8 @@ use super::AuthorizedApp;
 use branchyard_db::run_index::Filter;
 use branchyard_journal::diagnostics::Diagnostics;
 use branchyard_model::{
-    BranchName, ErrorKind, GroupId, GroupRecord, Problem, RepoName, RunId, RunKind, RunRecord,
-    RunState, TestReport,
+    BranchName, DiagnosticsSummary, ErrorKind, GroupId, GroupRecord, Problem, RepoName, RunId,
+    RunKind, RunRecord, RunState, TestReport,
 };
 use branchyard_runs::{
     Live, LiveGroup, RunBody, RunRequest, Runs, Started, TEST_TASK, View, group_not_found, groups,
@@ -32,6 +32,9 @@ pub struct LastRun {
     pub created_at: Timestamp,
     pub ended_at: Option<Timestamp>,
     pub duration_ms: Option<u64>,
+    /// What its output complained about; `null` where it did not, and while the run is under way.
+    #[serde(default)]
+    pub diagnostics: Option<DiagnosticsSummary>,
 }
 
 impl LastRun {
@@ -46,6 +49,7 @@ impl LastRun {
             created_at: record.created_at,
             ended_at: record.ended_at,
             duration_ms: record.duration_ms,
+            diagnostics: record.diagnostics,
         }
     }
 }
