@@ -10,6 +10,7 @@ mod files;
 mod forecast;
 mod groups;
 mod json;
+mod keys;
 mod look;
 mod mcp;
 mod offline;
