@@ -54,6 +54,7 @@ mod runs;
 mod salvage;
 mod screen;
 mod serve;
+mod shell_init;
 mod signals;
 mod stream;
 mod subject;
@@ -81,6 +82,7 @@ use serde::de::DeserializeOwned;
 use client::{Answer, Client};
 use endpoint::{Lookup, Named, Surroundings};
 use exit::Failure;
+use left_out::CommandLineError;
 use pipeline::PipelineAction;
 use render::{Cell, Console, Listing};
 
@@ -97,6 +99,8 @@ Examples:
   branchyard make app 'release/*' main -- test       build several at the same time
   branchyard runs --repo app                         see how they went
   branchyard pipeline run app main                   run its workflow file
+
+In the directory of a workspace REPO and BRANCH may be left out: `branchyard make test`.
 
 Finding the daemon, in this order:
   --url, --key-file and --ca-file; BRANCHYARD_URL, BRANCHYARD_KEY_FILE and BRANCHYARD_CA_FILE;
@@ -147,7 +151,7 @@ impl Cli {
 }
 
 /// What every command understands.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Global options")]
 struct Global {
     #[command(flatten)]
@@ -163,9 +167,10 @@ struct Global {
     quiet: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum ColorChoice {
     /// On a terminal, unless NO_COLOR is set
+    #[default]
     Auto,
     Always,
     Never,
@@ -182,6 +187,7 @@ enum Command {
     Mcp(mcp::Args),
     Doctor(doctor::Args),
     Completions(completions::Args),
+    ShellInit(shell_init::Args),
 }
 
 /// The commands that speak to a daemon.
@@ -236,12 +242,17 @@ pub(crate) fn main() -> ExitCode {
         }
         _ => {}
     }
-    let cli = match Cli::read(std::env::args_os().collect()) {
+    let surroundings = Surroundings::from_env();
+    let cli = match left_out::read(std::env::args_os().collect()) {
         Ok(cli) => cli,
-        Err(refusal) => {
+        Err(CommandLineError::Words(refusal)) => {
             // Help and version come this way too, with 0. A closed pipe is nobody's concern here.
             let _ = refusal.print();
             return ExitCode::from(u8::try_from(refusal.exit_code()).unwrap_or(exit::USAGE));
+        }
+        Err(CommandLineError::Failure(failure)) => {
+            Console::new(&Global::default(), &surroundings).failure(&failure);
+            return ExitCode::from(failure.exit);
         }
     };
     let surroundings = Surroundings::from_env();
@@ -354,6 +365,7 @@ fn dispatch(cli: Cli, surroundings: Surroundings, console: Console) -> Result<u8
             }
         },
         Command::Completions(args) => completions::run(&console, &args),
+        Command::ShellInit(args) => shell_init::run(&console, &args),
         Command::Mcp(args) => mcp::run(console, lookup, &args),
         Command::Doctor(args) => block_on(doctor::run(&console, &lookup, &args)),
         Command::Client(command) => {

@@ -9,6 +9,7 @@ mod deliveries;
 mod files;
 mod forecast;
 mod groups;
+mod here;
 mod json;
 mod keys;
 mod look;
