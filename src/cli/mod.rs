@@ -240,6 +240,7 @@ pub(crate) fn main() -> ExitCode {
             let operation = words.next();
             return credential_helper_main(operation.as_deref().and_then(OsStr::to_str));
         }
+        Some(word) if word == completions::COMPLETE_COMMAND => return completions::answer(words),
         _ => {}
     }
     let surroundings = Surroundings::from_env();

@@ -4,6 +4,7 @@ mod agent_platform;
 mod artifacts;
 mod audit;
 mod canned;
+mod completions;
 mod daemon;
 mod deliveries;
 mod files;
