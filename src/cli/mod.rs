@@ -76,7 +76,7 @@ use std::future::Future;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use serde::de::DeserializeOwned;
 
 use client::{Answer, Client};
@@ -128,7 +128,10 @@ impl Cli {
     /// Reads a command line, the program's name first.
     fn read(words: Vec<OsString>) -> Result<Self, clap::Error> {
         let ends_in_hyphens = words.last().is_some_and(|word| word == "--");
-        let mut cli = Self::try_parse_from(words)?;
+        let mut command = global_options::last(Self::command());
+        let matches = command.try_get_matches_from_mut(words)?;
+        let cli = Self::from_arg_matches(&matches);
+        let mut cli = cli.map_err(|error| error.format(&mut command))?;
         // What only several words together tell.
         let (name, checked) = match &mut cli.command {
             Command::Client(ClientCommand::Make(args)) => ("make", args.settle(ends_in_hyphens)),
@@ -256,7 +259,6 @@ pub(crate) fn main() -> ExitCode {
             return ExitCode::from(failure.exit);
         }
     };
-    let surroundings = Surroundings::from_env();
     let console = Console::new(&cli.global, &surroundings);
     match dispatch(cli, surroundings, console) {
         Ok(code) => ExitCode::from(code),
