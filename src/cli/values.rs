@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 
-use super::client::branch_path;
+use super::client::{branch_path, help_of};
 use super::exit::with_help;
 use branchyard_config::Toolset;
 use branchyard_model::{
@@ -235,7 +235,7 @@ fn is_time(text: &str) -> bool {
 }
 
 fn in_words(problem: &Problem) -> String {
-    with_help(problem.detail.clone(), problem.help.as_ref())
+    with_help(problem.detail.clone(), help_of(problem).as_ref())
 }
 
 #[cfg(test)]
