@@ -34,7 +34,7 @@ pub struct QuickRequest {
     pub args: Args,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct GitOutput {
     pub operation: String,
     pub exit_code: Option<i32>,

@@ -116,7 +116,8 @@ fn next_page(args: &Args, next: i64) -> String {
     query.with("before", Some(next)).command(&["audit"])
 }
 
-const TITLES: &str = "ID, WHEN, WHO, FROM, VIA, ACTION, REPO, BRANCH, OUTCOME, CODE, COUNT, RUN";
+const TITLES: &str = "ID, WHEN, WHO, FROM, VIA, ACTION, REPO, BRANCH, OUTCOME, CODE, COUNT, RUN; \
+                      RUN, VIA, COUNT, FROM, ID, CODE, REPO";
 
 fn row(AuditRecord { id, call, end }: AuditRecord) -> Vec<Cell> {
     let tone = match end.outcome {
@@ -137,11 +138,11 @@ fn row(AuditRecord { id, call, end }: AuditRecord) -> Vec<Cell> {
         Cell::word(call.via),
         Cell::text(call.action),
         Cell::maybe(call.repo),
-        Cell::maybe(call.branch),
+        call.branch.map(Cell::branch).unwrap_or_default(),
         Cell::word(end.outcome).tone(tone),
         Cell::maybe(end.code),
         Cell::number(Some(end.count)).shown_as(many),
-        Cell::whole(call.run.unwrap_or_default()),
+        call.run.map(Cell::id).unwrap_or_default(),
     ]
 }
 

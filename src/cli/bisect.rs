@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use super::Context;
-use super::client::{Answer, Client, Start, repo_path};
+use super::client::{Answer, Client, Start, help_of, repo_path};
 use super::exit::{self, Failure};
 use super::signals::StopSignals;
 use super::values::{self, BranchArgs};
@@ -207,8 +207,8 @@ fn ended(context: &Context, answer: &Answer, record: &PipelineRecord) -> Result<
             let note = format!("`branchyard log {run}` shows what the command printed there");
             context.console.note(&note);
         }
-        let help = record.error.as_ref().and_then(|error| error.help.as_ref());
-        help.into_iter().for_each(|help| context.console.note(help));
+        let help = record.error.as_ref().and_then(help_of);
+        help.iter().for_each(|help| context.console.note(help));
     }
     Ok(match (first, found, record.state) {
         (Some(_), ..) => exit::OK,

@@ -3,15 +3,19 @@
 //! `--output` it is the output that was asked for, each line after the name of its branch, and the rest
 //! goes to stderr.
 
+mod words;
+
+use std::io;
+
 use super::exit::{self, Failure};
 use super::outlet::Outlet;
-use super::render::{Cell, Console, Listing, human_duration};
+use super::render::{Console, human_duration, width_of};
 use super::rows::Rows;
 use super::signals::Clear;
 use super::stream::{Channel, Ending, Event};
-use super::verdict;
 use super::watch::Viewer;
-use branchyard_model::{Complete, EndState, GroupRecord, GroupState, MemberEnded, RunEnd, Summary};
+use branchyard_model::{EndState, GroupRecord, GroupState, MemberEnded, Summary};
+use words::{failure, how, row, sentence};
 
 #[derive(Debug)]
 pub(super) struct Board {
@@ -38,9 +42,16 @@ impl Board {
     }
 
     fn member_ended(&mut self, ended: &MemberEnded) -> Result<(), Failure> {
-        self.rows.ended(ended, &sentence(ended));
+        let is_good = ended.end.state == EndState::Succeeded;
+        match is_good {
+            true => self.rows.succeeded(ended, &sentence(ended)),
+            false => self.rows.failed(ended, &how(ended)),
+        }
         if self.output {
-            self.say(&sentence(ended))?;
+            // Failures are told at the end, where nothing scrolls them away.
+            if is_good {
+                self.say(&sentence(ended))?;
+            }
         } else if !(self.rows.are_shown() && self.console.stdout_is_terminal) {
             let line = row(ended);
             self.outlet.write(Channel::Stdout, &[line.as_bytes()])?;
@@ -76,9 +87,8 @@ impl Board {
         let all = summary.results.len();
         let failed: Vec<&MemberEnded> = failures(summary).collect();
         for ended in &failed {
-            let run = ended.member.run_id;
-            let text = format!("{}\n  `branchyard log {run}`", sentence(ended));
-            self.console.note(&text);
+            let width = width_of(io::stderr()).filter(|_| self.console.stderr_is_terminal);
+            self.console.note(&failure(ended, width));
         }
         let verdict = match failed.len() {
             // A record that tells no more than this.
@@ -186,49 +196,6 @@ fn named(group: &GroupRecord) -> String {
     format!("group {}: {}", group.group_id, branches.join(", "))
 }
 
-/// `main: failed with exit code 2 in 1.2s: src/a.c:3:5: error: …`
-fn sentence(ended: &MemberEnded) -> String {
-    let how = verdict::words(&Complete {
-        end: RunEnd {
-            commit: None,
-            reason: None,
-            ..ended.end.clone()
-        },
-        head_moved: false,
-        edited_meanwhile: Vec::new(),
-        cached: None,
-        warm: None,
-    });
-    let because = because(ended).map(|why| format!(": {why}"));
-    let because = because.unwrap_or_default();
-    format!("{}: {how}{because}", ended.member.branch)
-}
-
-/// What is most worth knowing about an end that is no success.
-fn because(ended: &MemberEnded) -> Option<String> {
-    let error = ended.error.as_ref().map(|error| error.detail.clone());
-    let found = ended.end.diagnostics.as_ref();
-    let found = found.and_then(|found| found.first_error());
-    error
-        .or_else(|| found.map(ToString::to_string))
-        .or_else(|| ended.end.reason.clone())
-        .filter(|_| ended.end.state != EndState::Succeeded)
-}
-
-/// Branch, state, exit code, run, milliseconds, and why, with tabs between.
-fn row(ended: &MemberEnded) -> String {
-    let mut listing = Listing::new("BRANCH, STATE, EXIT, RUN, TOOK, WHY");
-    listing.row(vec![
-        Cell::text(&ended.member.branch),
-        Cell::text(ended.end.state.as_str()),
-        Cell::maybe(ended.end.exit_code),
-        Cell::text(ended.member.run_id),
-        Cell::text(ended.end.duration_ms),
-        Cell::maybe(because(ended)),
-    ]);
-    listing.plain()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -238,27 +205,6 @@ mod tests {
     fn ended(rest: &str) -> MemberEnded {
         let text = format!(r#"{{"branch":"main","run_id":"{RUN}",{rest}}}"#);
         serde_json::from_str(&text).unwrap()
-    }
-
-    #[test]
-    fn a_run_that_ended_is_one_line_either_way() {
-        let failed = ended(
-            r#""state":"failed","exit_code":2,"duration_ms":1234,"diagnostics":{"errors":1,"warnings":0,
-                "first":{"file":"a.c","line":3,"severity":"error","message":"no\tx"}}"#,
-        );
-        assert_eq!(
-            sentence(&failed),
-            "main: failed with exit code 2 in 1.2s: a.c:3: error: no\tx"
-        );
-        assert_eq!(
-            row(&failed),
-            format!("main\tfailed\t2\t{RUN}\t1234\ta.c:3: error: no\\tx\n")
-        );
-        let well = ended(
-            r#""state":"succeeded","exit_code":0,"duration_ms":10,"diagnostics":{"errors":1,"warnings":0,
-                "first":{"severity":"error","message":"not meant"}}"#,
-        );
-        assert_eq!(row(&well), format!("main\tsucceeded\t0\t{RUN}\t10\t\n"));
     }
 
     #[test]

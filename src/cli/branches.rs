@@ -5,9 +5,11 @@ use super::client::{Answer, Query, repo_path};
 use super::exit::Failure;
 use super::progress::patiently;
 use super::render::{Cell, Listing, Tone};
+use super::runs;
 use super::values;
+use branchyard::app::LastRun;
 use branchyard::http::{Shown, Workspaces};
-use branchyard_model::RepoName;
+use branchyard_model::{EndState, RepoName, RunState};
 use branchyard_workspace::Description;
 use serde_json::{Value, json};
 
@@ -74,20 +76,26 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
         } else if list.page.items.is_empty() {
             console.note("no workspaces; --remote lists the branches that could have one");
         }
-        console.print_listing(&Listing::of(TITLES, list.page.items, row))
+        console.print_listing(Listing::of(TITLES, list.page.items, row))
     })
 }
 
-const TITLES: &str = "BRANCH, COMMIT, STATE, AHEAD, BEHIND, SIZE, USED, HELD BY, PINNED BY, PATH";
+const TITLES: &str = "BRANCH, COMMIT, STATE, AHEAD, BEHIND, SIZE, USED, HELD BY, PINNED BY, PATH, LAST RUN, FIRST ERROR; \
+     PATH, PINNED BY, COMMIT, SIZE, USED, BEHIND, AHEAD, HELD BY";
 
-fn row(Shown { workspace, .. }: Shown) -> Vec<Cell> {
+fn row(
+    Shown {
+        workspace,
+        last_run,
+    }: Shown,
+) -> Vec<Cell> {
     let (state, tone) = state(&workspace);
     let path = workspace
         .path
         .map(|path| path.to_string_lossy().into_owned());
     let holder = workspace.holder.map(|holder| holder.what);
     vec![
-        Cell::whole(workspace.branch),
+        Cell::branch(workspace.branch),
         Cell::commit(workspace.commit.as_ref().map(|commit| commit.as_str())),
         Cell::text(state).tone(tone),
         Cell::number(Some(workspace.ahead)),
@@ -97,7 +105,23 @@ fn row(Shown { workspace, .. }: Shown) -> Vec<Cell> {
         Cell::text(holder.unwrap_or_default()),
         Cell::text(workspace.pins.join(", ")),
         Cell::path(path.unwrap_or_default()).tone(Tone::Faint),
+        last_run.as_ref().map(how).unwrap_or_default(),
+        Cell::sentence(last_run.as_ref().and_then(first_error)),
     ]
+}
+
+/// How the last run here ended, or that it is under way.
+fn how(run: &LastRun) -> Cell {
+    let state = run.state.as_str();
+    let shown = Cell::whole(state).shown_as(state.replace('_', " "));
+    shown.tone(runs::tone(run.state))
+}
+
+/// That of a run that succeeded was not meant.
+fn first_error(run: &LastRun) -> Option<String> {
+    let found = run.diagnostics.as_ref()?.first_error()?;
+    let is_meant = run.state != RunState::Ended(EndState::Succeeded);
+    is_meant.then(|| found.to_string())
 }
 
 /// What a glance should tell: `dirty,untracked`, `clean`, `remote`.
@@ -129,7 +153,11 @@ mod tests {
             {"repo": "app", "branch": "main", "path": "/w/app/main", "commit": commit, "tree": commit, "dirty": true,
              "untracked": 2, "ahead": 1, "behind": 0, "fetched_at": null, "gone_upstream": false,
              "pins": ["unpushed commits"], "size": 2048, "last_used": "2024-05-06T07:08:09Z",
-             "holder": {"what": "make test", "run_id": null, "who": "ci", "since": "2024-05-06T07:08:09Z"}},
+             "holder": {"what": "make test", "run_id": null, "who": "ci", "since": "2024-05-06T07:08:09Z"},
+             "last_run": {"run_id": "0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b", "kind": "make", "argv": ["make"], "task": null,
+                "state": "failed", "exit_code": 2, "created_at": "2024-05-06T07:08:09Z", "ended_at": null, "duration_ms": 5,
+                "diagnostics": {"errors": 1, "warnings": 0, "first": {"file": "a.c", "line": 3, "severity": "error",
+                "message": "no"}}}},
             {"repo": "app", "branch": "next", "path": null, "commit": commit, "untracked": 0, "pins": [],
              "size": null}
         ], "next": null}))
@@ -137,8 +165,8 @@ mod tests {
         assert_eq!(
             Listing::of(TITLES, list.page.items, row).plain(),
             format!(
-                "main\t{commit}\tdirty,untracked\t1\t0\t2048\t2024-05-06T07:08:09Z\tmake test\tunpushed commits\t/w/app/main\n\
-                 next\t{commit}\tremote\t0\t0\t\t\t\t\t\n"
+                "main\t{commit}\tdirty,untracked\t1\t0\t2048\t2024-05-06T07:08:09Z\tmake test\tunpushed commits\t/w/app/main\tfailed\ta.c:3: error: no\n\
+                 next\t{commit}\tremote\t0\t0\t\t\t\t\t\t\t\n"
             )
         );
     }

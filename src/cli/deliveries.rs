@@ -60,18 +60,19 @@ fn next_page(args: &Args, next: DeliveryId) -> String {
     query.command(&["deliveries", args.repo.as_str()])
 }
 
-const TITLES: &str = "DELIVERY, STATE, KIND, TO, SAYS, FAILURES, MADE, PROBLEM";
+const TITLES: &str = "DELIVERY, STATE, KIND, TO, SAYS, FAILURES, MADE, PROBLEM; \
+                      FAILURES, KIND, MADE, TO, SAYS";
 
 fn row(delivery: &Delivery) -> Vec<Cell> {
     vec![
-        Cell::whole(delivery.delivery_id),
+        Cell::id(delivery.delivery_id),
         Cell::word(delivery.state).tone(tone(delivery.state)),
         Cell::text(&delivery.kind),
         Cell::text(&delivery.to),
         Cell::text(&delivery.says),
         Cell::number(Some(delivery.failures)),
         Cell::moment(Some(delivery.made_at)),
-        Cell::maybe(delivery.problem.as_ref()),
+        Cell::sentence(delivery.problem.as_ref()),
     ]
 }
 

@@ -61,9 +61,22 @@ pub(super) async fn run(console: &Console, lookup: &Lookup, args: &Args) -> Resu
     if console.json {
         console.print_json(&Answer::ours(&json!({"ok": is_well, "checks": checks})))?;
     } else {
-        console.print_listing(&Listing::of(TITLES, &checks, row))?;
+        console.print_listing(Listing::of(TITLES, &checks, row))?;
+        if console.stdout_is_terminal {
+            tell_in_full(console, &checks);
+        }
     }
     Ok(if is_well { exit::OK } else { exit::LOCAL })
+}
+
+/// A table has no room for what is wrong and for what to do about it.
+fn tell_in_full(console: &Console, checks: &[Check]) {
+    let is_amiss = |check: &&Check| check.status != DaemonStatus::Ok || check.mend.is_some();
+    for check in checks.iter().filter(is_amiss) {
+        let mend = check.mend.iter().map(|mend| format!("\n  {mend}"));
+        let mend: String = mend.collect();
+        console.note(&format!("{}: {}{mend}", check.name, check.detail));
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -298,8 +311,9 @@ fn row(check: &Check) -> Vec<Cell> {
     vec![
         Cell::text(check.name),
         Cell::word(check.status).tone(tone),
-        Cell::text(&check.detail),
-        Cell::maybe(check.mend.as_ref()),
+        Cell::sentence(Some(&check.detail)),
+        // People read all of it below the table.
+        Cell::maybe(check.mend.as_ref()).shown_as(""),
     ]
 }
 

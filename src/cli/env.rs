@@ -25,12 +25,12 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
     let asking = context.client.get_slowly(&path);
     let answer = patiently(&context.console, PREPARING, asking).await?;
     context.show(&answer, |found| {
-        context.console.print_listing(&listing(found))
+        context.console.print_listing(listing(found))
     })
 }
 
 fn listing(found: Said<EnvironmentReport>) -> Listing {
-    let mut listing = Listing::new("WHAT, NAME, VALUE, WHERE");
+    let mut listing = Listing::new("WHAT, NAME, VALUE, WHERE; WHERE, WHAT");
     let mut row = |what: &str, name: &str, value: Cell, place: &str| {
         let what = Cell::text(what).tone(Tone::Faint);
         listing.row(vec![what, Cell::text(name), value, Cell::text(place)]);

@@ -13,6 +13,7 @@ use super::stream::EventStream;
 use super::subject::Subject;
 use super::values;
 use super::watch::watch;
+use branchyard_model::RunId;
 
 /// Show a run's output, or how a group goes, from the start or from a cursor
 ///
@@ -44,6 +45,14 @@ pub(crate) struct Args {
 pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
     let watcher = Watcher::new(context, Role::Onlooker, args.output)?;
     let stream = open(context, args).await?;
+    watcher.watch(context, stream).await
+}
+
+/// The same of a run whose id is known.
+pub(super) async fn onlook(context: &Context, run: RunId) -> Result<u8, Failure> {
+    let watcher = Watcher::new(context, Role::Onlooker, false)?;
+    let client = context.client.clone();
+    let stream = EventStream::follow(client, Subject::Run(run), None, false).await?;
     watcher.watch(context, stream).await
 }
 

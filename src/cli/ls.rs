@@ -62,7 +62,7 @@ pub(super) async fn list(
         } = directory;
         context
             .console
-            .print_listing(&Listing::of(TITLES, entries, row))?;
+            .print_listing(Listing::of(TITLES, entries, row))?;
         if truncated {
             let cut = "there is more: the list was cut; ask for a directory further down";
             context.console.warning(cut);
@@ -73,11 +73,11 @@ pub(super) async fn list(
     Ok(exit)
 }
 
-const TITLES: &str = "KIND, MODE, SIZE, PATH, TARGET";
+const TITLES: &str = "KIND, MODE, SIZE, PATH, TARGET; MODE, KIND";
 
 fn row(entry: Entry) -> Vec<Cell> {
     let is_dir = entry.kind == EntryKind::Dir;
-    let path = Cell::text(&entry.path);
+    let path = Cell::path(&entry.path);
     let path = match is_dir {
         true => path.shown_as(format!("{}/", entry.path)),
         false => path,
@@ -88,7 +88,7 @@ fn row(entry: Entry) -> Vec<Cell> {
         // The size of a directory entry says nothing about the files in it.
         Cell::size(Some(entry.size).filter(|_| !is_dir)),
         path,
-        Cell::text(entry.target.unwrap_or_default()),
+        Cell::path(entry.target.unwrap_or_default()),
     ]
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct Args {}
 pub(super) async fn run(context: &Context) -> Result<u8, Failure> {
     let answer = context.client.get("/api/machine").await?;
     context.show(&answer, |load| {
-        context.console.print_listing(&listing(&load))
+        context.console.print_listing(listing(&load))
     })
 }
 

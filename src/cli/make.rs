@@ -19,8 +19,8 @@ use branchyard_runs::RunBody;
 ///
 /// Several branches, or a glob, are a group: a run on each, side by side. In a glob * stays
 /// within a segment of a name and ** crosses them. A line says how each ended (piped: branch,
-/// state, exit code, run, milliseconds, first error, with tabs between), and at the end the
-/// failures are listed. Ends with 0 if all succeeded, else as the first that failed. Ctrl-C
+/// state, exit code, run, milliseconds, first error, with tabs between); on a terminal the failures
+/// are told at the end, with their first errors. Ends with 0 if all succeeded, else as the first that failed. Ctrl-C
 /// cancels them all.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "\

@@ -25,6 +25,10 @@ mod exec;
 mod exit;
 mod follow;
 mod git;
+mod global_options;
+mod here;
+mod id_name;
+mod left_out;
 mod live_lines;
 mod log;
 mod ls;
@@ -50,6 +54,7 @@ mod runs;
 mod salvage;
 mod screen;
 mod serve;
+mod shell_init;
 mod signals;
 mod stream;
 mod subject;
@@ -71,12 +76,13 @@ use std::future::Future;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use serde::de::DeserializeOwned;
 
 use client::{Answer, Client};
 use endpoint::{Lookup, Named, Surroundings};
 use exit::Failure;
+use left_out::CommandLineError;
 use pipeline::PipelineAction;
 use render::{Cell, Console, Listing};
 
@@ -93,6 +99,8 @@ Examples:
   branchyard make app 'release/*' main -- test       build several at the same time
   branchyard runs --repo app                         see how they went
   branchyard pipeline run app main                   run its workflow file
+
+In the directory of a workspace REPO and BRANCH may be left out: `branchyard make test`.
 
 Finding the daemon, in this order:
   --url, --key-file and --ca-file; BRANCHYARD_URL, BRANCHYARD_KEY_FILE and BRANCHYARD_CA_FILE;
@@ -120,7 +128,10 @@ impl Cli {
     /// Reads a command line, the program's name first.
     fn read(words: Vec<OsString>) -> Result<Self, clap::Error> {
         let ends_in_hyphens = words.last().is_some_and(|word| word == "--");
-        let mut cli = Self::try_parse_from(words)?;
+        let mut command = global_options::last(Self::command());
+        let matches = command.try_get_matches_from_mut(words)?;
+        let cli = Self::from_arg_matches(&matches);
+        let mut cli = cli.map_err(|error| error.format(&mut command))?;
         // What only several words together tell.
         let (name, checked) = match &mut cli.command {
             Command::Client(ClientCommand::Make(args)) => ("make", args.settle(ends_in_hyphens)),
@@ -143,7 +154,7 @@ impl Cli {
 }
 
 /// What every command understands.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "Global options")]
 struct Global {
     #[command(flatten)]
@@ -159,9 +170,10 @@ struct Global {
     quiet: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 enum ColorChoice {
     /// On a terminal, unless NO_COLOR is set
+    #[default]
     Auto,
     Always,
     Never,
@@ -178,6 +190,7 @@ enum Command {
     Mcp(mcp::Args),
     Doctor(doctor::Args),
     Completions(completions::Args),
+    ShellInit(shell_init::Args),
 }
 
 /// The commands that speak to a daemon.
@@ -230,17 +243,22 @@ pub(crate) fn main() -> ExitCode {
             let operation = words.next();
             return credential_helper_main(operation.as_deref().and_then(OsStr::to_str));
         }
+        Some(word) if word == completions::COMPLETE_COMMAND => return completions::answer(words),
         _ => {}
     }
-    let cli = match Cli::read(std::env::args_os().collect()) {
+    let surroundings = Surroundings::from_env();
+    let cli = match left_out::read(std::env::args_os().collect()) {
         Ok(cli) => cli,
-        Err(refusal) => {
+        Err(CommandLineError::Words(refusal)) => {
             // Help and version come this way too, with 0. A closed pipe is nobody's concern here.
             let _ = refusal.print();
             return ExitCode::from(u8::try_from(refusal.exit_code()).unwrap_or(exit::USAGE));
         }
+        Err(CommandLineError::Failure(failure)) => {
+            Console::new(&Global::default(), &surroundings).failure(&failure);
+            return ExitCode::from(failure.exit);
+        }
     };
-    let surroundings = Surroundings::from_env();
     let console = Console::new(&cli.global, &surroundings);
     match dispatch(cli, surroundings, console) {
         Ok(code) => ExitCode::from(code),
@@ -310,7 +328,7 @@ impl Context {
                 self.console.note(none);
             }
             self.console
-                .print_listing(&Listing::of(titles, page.items, row))?;
+                .print_listing(Listing::of(titles, page.items, row))?;
             if let Some(next) = page.next {
                 let note = format!("there are more: `{}`", more(next));
                 self.console.note(&note);
@@ -350,6 +368,7 @@ fn dispatch(cli: Cli, surroundings: Surroundings, console: Console) -> Result<u8
             }
         },
         Command::Completions(args) => completions::run(&console, &args),
+        Command::ShellInit(args) => shell_init::run(&console, &args),
         Command::Mcp(args) => mcp::run(console, lookup, &args),
         Command::Doctor(args) => block_on(doctor::run(&console, &lookup, &args)),
         Command::Client(command) => {

@@ -39,14 +39,14 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
     let asking = context.client.post(&path, &nothing);
     let answer = patiently(console, "looking at the yard", asking).await?;
     context.show(&answer, |reaping| {
-        console.print_listing(&listing(&reaping))?;
+        console.print_listing(listing(&reaping))?;
         console.note(&summary(&reaping));
         Ok(())
     })
 }
 
 fn listing(reaping: &Reaping) -> Listing {
-    let mut listing = Listing::new("ACTION, REPO, BRANCH, SIZE, IDLE, WHY");
+    let mut listing = Listing::new("ACTION, REPO, BRANCH, SIZE, IDLE, WHY; REPO, IDLE, SIZE");
     let mut row = |action: Cell, outcome: &Option<ReapOutcome>, why: &str, rest: [Cell; 4]| {
         let (action, why) = match outcome {
             Some(ReapOutcome::Kept { why }) => (Cell::text("keep"), why.as_str()),
@@ -59,7 +59,14 @@ fn listing(reaping: &Reaping) -> Listing {
         let words = action.plain().replace('_', " ");
         let [repo, branch, size, idle] = rest;
         let action = action.shown_as(words).tone(tone);
-        listing.row(vec![action, repo, branch, size, idle, Cell::text(why)]);
+        listing.row(vec![
+            action,
+            repo,
+            branch,
+            size,
+            idle,
+            Cell::sentence(Some(why)),
+        ]);
     };
     let idle = |seconds: u64| {
         Cell::number(Some(seconds)).shown_as(human_duration(seconds.saturating_mul(1000)))
@@ -67,7 +74,7 @@ fn listing(reaping: &Reaping) -> Listing {
     for item in &reaping.items {
         let rest = [
             Cell::text(&item.repo),
-            Cell::whole(&item.branch),
+            Cell::branch(&item.branch),
             Cell::size(item.sizes.map(|sizes| sizes.total())),
             idle(item.idle),
         ];
@@ -86,7 +93,7 @@ fn listing(reaping: &Reaping) -> Listing {
     for merged in &reaping.branches {
         let rest = [
             Cell::text(&merged.repo),
-            Cell::whole(&merged.branch),
+            Cell::branch(&merged.branch),
             Cell::size(None),
             Cell::text(""),
         ];

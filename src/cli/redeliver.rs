@@ -5,6 +5,7 @@ use serde_json::json;
 use super::Context;
 use super::client::repo_path;
 use super::exit::Failure;
+use super::id_name::{self, IdName};
 use super::values;
 use branchyard_model::{DeliveryId, RepoName};
 
@@ -20,13 +21,13 @@ pub(crate) struct Args {
     /// The repository's name
     #[arg(value_parser = values::repo)]
     repo: RepoName,
-    /// The id of the message
-    #[arg(value_parser = values::delivery)]
-    delivery: DeliveryId,
+    /// The message: its id, or the start or the end of that
+    #[arg(value_parser = id_name::delivery)]
+    delivery: IdName<DeliveryId>,
 }
 
 pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
-    let id = args.delivery;
+    let id = args.delivery.find(context, &args.repo).await?;
     let path = repo_path(&args.repo, &format!("/deliveries/{id}/redeliver"));
     let answer = context.client.post(&path, &json!({})).await?;
     context.done(&answer, &format!("sending {id} once more"))

@@ -81,12 +81,12 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
     }
 }
 
-const TITLES: &str = "NAME, URL, DEFAULT, SOURCE, CLONED, WORKSPACES";
+const TITLES: &str = "NAME, URL, DEFAULT, SOURCE, CLONED, WORKSPACES; SOURCE, CLONED, DEFAULT";
 
 fn row(repo: RepoSummary) -> Vec<Cell> {
     vec![
         Cell::text(repo.name),
-        Cell::text(repo.url),
+        Cell::path(repo.url),
         Cell::text(repo.default_branch.unwrap_or_default()),
         Cell::word(repo.source).tone(Tone::Faint),
         Cell::text(if repo.cloned { "yes" } else { "no" }),

@@ -7,7 +7,7 @@ use indicatif::ProgressBar;
 use super::live_lines::{LiveLines, spin, style};
 use super::render::{Console, printable};
 use super::signals::Clear;
-use branchyard_model::{EndState, GroupRecord, Member, MemberEnded, RunId};
+use branchyard_model::{GroupRecord, Member, MemberEnded, RunId};
 
 /// With more branches than this, those that wait are only counted.
 const MANY: usize = 16;
@@ -61,16 +61,22 @@ impl Rows {
         bar.set_message("running");
     }
 
-    /// Its line gives way to one that stays.
-    pub(super) fn ended(&mut self, ended: &MemberEnded, sentence: &str) {
+    /// The line of one that succeeded gives way to one that stays.
+    pub(super) fn succeeded(&mut self, ended: &MemberEnded, sentence: &str) {
         if let Some(bar) = self.bars.remove(&ended.member.run_id) {
             self.lines.remove(&bar);
         }
-        let mark = match ended.end.state {
-            EndState::Succeeded => "✓",
-            _ => "✗",
-        };
-        self.lines.print(&format!("{mark} {sentence}"));
+        self.lines.print(&format!("✓ {sentence}"));
+        self.total.inc(1);
+    }
+
+    /// That of another says so until the end, when all of them are told.
+    pub(super) fn failed(&mut self, ended: &MemberEnded, how: &str) {
+        let bar = self.bar(&ended.member);
+        bar.disable_steady_tick();
+        bar.set_style(style("✗ {prefix} {msg}"));
+        bar.set_message(printable(how));
+        bar.tick();
         self.total.inc(1);
     }
 

@@ -17,7 +17,7 @@ use branchyard_runs::argv::Args;
 use branchyard_runs::{RunBody, Sync};
 
 /// How a run is prepared and watched, whatever it runs.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, PartialEq, Eq, clap::Args)]
 #[command(next_help_heading = "Run options")]
 pub(crate) struct RunFlags {
     /// How the workspace is brought up to date first [default: auto]

@@ -3,13 +3,12 @@
 use super::Context;
 use super::client::Query;
 use super::exit::Failure;
-use super::values;
+use super::here::Here;
+use super::values::{self, is_part};
 use branchyard::http::Listed;
 use branchyard_model::{BranchName, RepoName, RunId, RunKind, RunRecord};
 
 const LAST: &str = "@last";
-/// Of one that is shorter, most would be those of others.
-const SHORTEST: usize = 4;
 /// So much of an id is shown in a table.
 const SHOWN: usize = 8;
 /// So many of the newest are looked at: steps of pipelines are runs as well.
@@ -28,7 +27,7 @@ pub(crate) enum RunName {
 // No doc comment: clap would take it for the help of the command.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct RunArgs {
-    /// The run: its id, the start or the end of that, or @last; with BRANCH a repository. The newest run if left out
+    /// The run: its id, the start or the end of that, or @last; with BRANCH a repository. The newest run if left out: of the workspace whose directory this is, or else of all
     #[arg(value_name = "RUN")]
     run: Option<String>,
     /// The branch, with a repository before it: the newest run there
@@ -46,19 +45,27 @@ impl RunArgs {
         }
     }
 
+    /// Where none is named in the directory of a workspace, it is the newest there.
     pub(super) async fn find(&self, context: &Context) -> Result<RunId, Failure> {
-        self.name().map_err(Failure::usage)?.find(context).await
+        let here = match self.run {
+            None => Here::find()?,
+            Some(_) => None,
+        };
+        let name = match here {
+            Some(here) => RunName::Newest(here.repo, here.branch),
+            None => self.name().map_err(Failure::usage)?,
+        };
+        name.find(context).await
     }
 }
 
 impl RunName {
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let is_part = |byte: u8| byte.is_ascii_hexdigit() || byte == b'-';
         if text == LAST {
             Ok(Self::Last)
         } else if let Ok(id) = RunId::parse(text) {
             Ok(Self::Id(id))
-        } else if text.len() >= SHORTEST && !text.starts_with('-') && text.bytes().all(is_part) {
+        } else if is_part(text) {
             Ok(Self::Part(text.to_owned()))
         } else {
             Err(

@@ -4,14 +4,10 @@ use super::Context;
 use super::client::{Query, command_line};
 use super::exit::Failure;
 use super::render::{Cell, Tone, human_duration};
-use super::run_name::short;
 use super::values;
 use branchyard_model::{
     BranchName, Diagnostic, EndState, GroupId, RepoName, RunId, RunRecord, RunState,
 };
-
-/// Of a reason, more than this is in nobody's way to how the run ended.
-const SHORT: usize = 40;
 
 /// List runs, the latest first
 ///
@@ -87,42 +83,42 @@ fn next_page(args: &Args, next: RunId) -> String {
     filters(args).with("before", Some(next)).command(&["runs"])
 }
 
-const TITLES: &str = "RUN, STATE, EXIT, REPO, BRANCH, COMMAND, ASKED, TOOK, FIRST ERROR";
+const TITLES: &str = "RUN, STATE, EXIT, REPO, BRANCH, COMMAND, ASKED, TOOK, FIRST ERROR; \
+     TOOK, ASKED, REPO, COMMAND";
 
 fn row(run: RunRecord) -> Vec<Cell> {
-    let tone = match run.state {
+    let tone = tone(run.state);
+    let (state, first_error, why) = (state_in_words(&run), first_error(&run), why(&run));
+    let took = run.duration_ms;
+    vec![
+        Cell::id(run.run_id),
+        Cell::whole(run.state.as_str()).shown_as(state).tone(tone),
+        // For people it is part of the state.
+        Cell::number(run.exit_code).shown_as(""),
+        Cell::text(run.spec.repo),
+        Cell::branch(run.spec.branch),
+        Cell::text(command_line(&run.spec.argv)),
+        Cell::moment(Some(run.created_at)),
+        Cell::number(took).shown_as(took.map(human_duration).unwrap_or_default()),
+        Cell::sentence(first_error).shown_as(why.unwrap_or_default()),
+    ]
+}
+
+pub(super) fn tone(state: RunState) -> Tone {
+    match state {
         RunState::Ended(EndState::Succeeded) => Tone::Good,
         RunState::Ended(EndState::Cancelled) => Tone::Faint,
         RunState::Ended(_) => Tone::Bad,
         RunState::Queued | RunState::Preparing | RunState::Running => Tone::Warn,
-    };
-    let (state, first_error) = (state_in_words(&run), first_error(&run));
-    let took = run.duration_ms;
-    vec![
-        Cell::whole(run.run_id).shown_as(short(run.run_id)),
-        Cell::text(run.state.as_str()).shown_as(state).tone(tone),
-        // For people it is part of the state.
-        Cell::number(run.exit_code).shown_as(""),
-        Cell::text(run.spec.repo),
-        Cell::text(run.spec.branch),
-        Cell::text(command_line(&run.spec.argv)),
-        Cell::moment(Some(run.created_at)),
-        Cell::number(took).shown_as(took.map(human_duration).unwrap_or_default()),
-        Cell::text(first_error.unwrap_or_default()),
-    ]
+    }
 }
 
-/// `failed (2)`, `lost: its supervisor is gone`
-fn state_in_words(run: &RunRecord) -> String {
+/// `failed (2)`, `timed out`
+pub(super) fn state_in_words(run: &RunRecord) -> String {
     let state = run.state.as_str();
-    match (run.exit_code, &run.reason) {
-        (Some(code), _) if state == "failed" => format!("{state} ({code})"),
-        (_, Some(reason)) if reason.chars().count() > SHORT => {
-            let start: String = reason.chars().take(SHORT).collect();
-            format!("{state}: {start}…")
-        }
-        (_, Some(reason)) => format!("{state}: {reason}"),
-        _ => state.to_owned(),
+    match run.exit_code {
+        Some(code) if state == "failed" => format!("{state} ({code})"),
+        _ => state.replace('_', " "),
     }
 }
 
@@ -135,6 +131,11 @@ fn first_error(run: &RunRecord) -> Option<String> {
     refused
         .or_else(|| found.map(Diagnostic::to_string))
         .filter(|_| run.state != RunState::Ended(EndState::Succeeded))
+}
+
+/// The first error, or else why it ended: people would like to know that, too.
+pub(super) fn why(run: &RunRecord) -> Option<String> {
+    first_error(run).or_else(|| run.reason.clone())
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use serde_json::json;
 use super::Context;
 use super::client::{Answer, Query};
 use super::exit::{self, Failure};
+use super::id_name::{self, IdName};
 use super::progress::patiently;
 use super::render::{Cell, Listing, Tone};
 use super::values;
@@ -43,9 +44,9 @@ enum SalvageAction {
     },
     /// Show what one salvage holds, or print one file of it
     Show {
-        /// The salvage's id
-        #[arg(value_parser = values::salvage)]
-        id: SalvageId,
+        /// The salvage: its id, or the start or the end of that
+        #[arg(value_parser = id_name::salvage)]
+        id: IdName<SalvageId>,
         /// Print this file, byte for byte
         path: Option<String>,
     },
@@ -54,9 +55,9 @@ enum SalvageAction {
     /// Without --branch it goes into the workspace of the branch that it was saved from, which is
     /// made if it is not there. It is kept after that until it is dropped or expires.
     Restore {
-        /// The salvage's id
-        #[arg(value_parser = values::salvage)]
-        id: SalvageId,
+        /// The salvage: its id, or the start or the end of that
+        #[arg(value_parser = id_name::salvage)]
+        id: IdName<SalvageId>,
         /// As a new branch of this name
         #[arg(long, value_name = "NAME", value_parser = values::branch)]
         branch: Option<BranchName>,
@@ -66,9 +67,9 @@ enum SalvageAction {
     },
     /// Let go of a salvage for good
     Drop {
-        /// The salvage's id
-        #[arg(value_parser = values::salvage)]
-        id: SalvageId,
+        /// The salvage: its id, or the start or the end of that
+        #[arg(value_parser = id_name::salvage)]
+        id: IdName<SalvageId>,
     },
 }
 
@@ -82,22 +83,26 @@ pub(super) async fn run(context: &Context, args: Args) -> Result<u8, Failure> {
             context.list(&answer, none, TITLES, row)
         }
         SalvageAction::Show { id, path: None } => {
+            let id = id.find(context).await?;
             let answer = client.get(&at(id, "")).await?;
             context.show(&answer, |salvage| show(context, salvage))
         }
         SalvageAction::Show { id, path } => {
+            let id = id.find(context).await?;
             let query = Query::default().with("path", path);
             let answer = client.get(&query.after(&at(id, "/file"))).await?;
             context.console.passage().print(&answer.body)?;
             Ok(exit::OK)
         }
         SalvageAction::Restore { id, branch, force } => {
+            let id = id.find(context).await?;
             let (path, request) = (at(id, "/restore"), RestoreRequest { branch, force });
             let asking = client.post(&path, &request);
             let answer = patiently(&context.console, "restoring", asking).await?;
             context.show(&answer, |ready| restored(context, id, ready))
         }
         SalvageAction::Drop { id } => {
+            let id = id.find(context).await?;
             client.delete(&at(id, "")).await?;
             let done = Answer::ours(&json!({ "salvage": id, "dropped": true }));
             context.done(&done, &format!("dropped {id}"))
@@ -105,17 +110,17 @@ pub(super) async fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     }
 }
 
-const TITLES: &str = "SALVAGE, REPO, BRANCH, SAVED, REASON, BY, WORK";
+const TITLES: &str = "SALVAGE, REPO, BRANCH, SAVED, REASON, BY, WORK; BY, REASON, REPO, SAVED";
 
 fn row(SalvageItem { salvage, .. }: SalvageItem) -> Vec<Cell> {
     vec![
-        Cell::whole(salvage.id),
+        Cell::id(salvage.id),
         Cell::text(salvage.repo),
-        Cell::whole(salvage.branch),
+        Cell::branch(salvage.branch),
         Cell::moment(Some(salvage.at)),
         Cell::word(salvage.reason),
         Cell::text(salvage.by),
-        Cell::text(salvage.work.join(", ")),
+        Cell::sentence(Some(salvage.work.join(", "))),
     ]
 }
 
@@ -150,7 +155,7 @@ fn show(context: &Context, detail: SalvageDetail) -> Result<(), Failure> {
     if listing.is_empty() {
         console.note("its files are those of its commit");
     }
-    console.print_listing(&listing)
+    console.print_listing(listing)
 }
 
 fn restored(context: &Context, id: SalvageId, ready: Ready) -> Result<(), Failure> {

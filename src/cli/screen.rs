@@ -1,6 +1,7 @@
 //! What a run's events look like: output bytes go where they belong, exactly and at once; the rest
 //! is for people and goes to stderr. With `--json` the events themselves are the output.
 
+use super::client::help_of;
 use super::exit::{self, Failure};
 use super::outlet::Outlet;
 use super::progress::Progress;
@@ -144,7 +145,7 @@ impl Viewer for Screen {
             Ending::Error(error) => Err(Failure {
                 exit: exit::DAEMON,
                 detail: error.detail.clone(),
-                help: error.help.clone(),
+                help: help_of(error),
             }),
         }
     }

@@ -108,13 +108,9 @@ async fn serve(config: Config) -> anyhow::Result<()> {
         .await
         .with_context(|| format!("failed to listen on {}", config.listen))?;
     let workspaces = config.workspaces.clone();
-    // A branch to try, where one is known.
-    let example = config.repos.iter().find_map(|(name, repo)| {
-        let branch = repo.default_branch.as_ref().or(repo.prewarm.first())?;
-        Some((name.to_string(), branch.to_string()))
-    });
+    let example = Example::of(&config);
     let server = Server::open(config, &listener, THIS_PROGRAM.into()).await?;
-    welcome(&server, &workspaces, example)?;
+    welcome(&server, &workspaces, &example)?;
     tell_of_sandbox(&server.sandbox());
 
     // One task hears all signals: the first means stop, any further one means hurry.
@@ -158,12 +154,53 @@ fn tell_of_sandbox(sandbox: &SandboxReport) {
     }
 }
 
+/// What a person can try first.
+enum Example {
+    /// To build a branch that is known.
+    Build(String, String),
+    /// To see which branches a repository has.
+    Branches(String),
+    /// To tell of a repository.
+    Register,
+}
+
+impl Example {
+    fn of(config: &Config) -> Self {
+        let known = config.repos.iter().find_map(|(name, repo)| {
+            let branch = repo.default_branch.as_ref().or(repo.prewarm.first())?;
+            Some(Self::Build(name.to_string(), branch.to_string()))
+        });
+        let named = || config.repos.keys().next();
+        let branches = || named().map(|name| Self::Branches(name.to_string()));
+        known.or_else(branches).unwrap_or(Self::Register)
+    }
+
+    /// What curl is given beside the key: options and the address.
+    fn of_curl(&self, url: &str) -> String {
+        match self {
+            Self::Build(repo, branch) => {
+                let branch = encode(branch);
+                format!(
+                    "-N -H 'Accept: text/plain' --json '{{}}' {url}/stream/repos/{repo}/branches/{branch}/make"
+                )
+            }
+            Self::Branches(repo) => format!("'{url}/api/repos/{repo}/branches?remote=true'"),
+            Self::Register => format!("{url}/api/repos"),
+        }
+    }
+
+    /// The command that does it.
+    fn of_shell(&self) -> anyhow::Result<String> {
+        Ok(match self {
+            Self::Build(repo, branch) => format!("make {repo} {}", quoted(branch)?),
+            Self::Branches(repo) => format!("branches {repo} --remote"),
+            Self::Register => "repos add NAME URL".to_owned(),
+        })
+    }
+}
+
 /// Prints what a person needs to reach the daemon; the key itself is never shown.
-fn welcome(
-    server: &Server,
-    workspaces: &Path,
-    example: Option<(String, String)>,
-) -> anyhow::Result<()> {
+fn welcome(server: &Server, workspaces: &Path, example: &Example) -> anyhow::Result<()> {
     let url = server.url();
     let header = workspaces.join(".branchyard/auth.header");
     let header = header.to_string_lossy();
@@ -177,27 +214,22 @@ fn welcome(
         writeln!(out, "  socket       {}", socket.display())?;
     }
     writeln!(out, "  workspaces   {}", workspaces.display())?;
-    if let Some((repo, branch)) = example {
-        let at_header = quoted(&format!("@{header}"))?;
-        let branch_segment = encode(&branch);
-        writeln!(
-            out,
-            "  with curl    curl -N -H {at_header} -H 'Accept: text/plain' --json '{{}}' {url}/stream/repos/{repo}/branches/{branch_segment}/make"
-        )?;
-        let program = quoted(&this_program())?;
-        let address = match server.socket() {
-            Some(socket) => quoted(&format!("unix:{}", socket.display()))?,
-            None => url.to_owned(),
-        };
-        let place = match server.is_found_by_clients() {
-            true => String::new(),
-            false => format!(" --url {address} --key-file {}", quoted(&header)?),
-        };
-        let branch = quoted(&branch)?;
-        writeln!(out, "  in a browser {program}{place} open")?;
-        writeln!(out, "  in a shell   {program}{place} make {repo} {branch}")?;
-        writeln!(out, "  for agents   {program}{place} mcp config claude")?;
-    }
+    let at_header = quoted(&format!("@{header}"))?;
+    let request = example.of_curl(url);
+    writeln!(out, "  with curl    curl -H {at_header} {request}")?;
+    let program = quoted(&this_program())?;
+    let address = match server.socket() {
+        Some(socket) => quoted(&format!("unix:{}", socket.display()))?,
+        None => url.to_owned(),
+    };
+    let place = match server.is_found_by_clients() {
+        true => String::new(),
+        false => format!(" --url {address} --key-file {}", quoted(&header)?),
+    };
+    let command = example.of_shell()?;
+    writeln!(out, "  in a browser {program}{place} open")?;
+    writeln!(out, "  in a shell   {program}{place} {command}")?;
+    writeln!(out, "  for agents   {program}{place} mcp config claude")?;
     Ok(out.flush()?)
 }
 

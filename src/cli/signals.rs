@@ -91,11 +91,13 @@ impl Interrupts {
     }
 }
 
-/// SIGINT, as by Ctrl-C, and SIGTERM.
+/// SIGINT, as by Ctrl-C, SIGTERM, and others that are to be heard.
 #[derive(Debug)]
 pub(super) struct StopSignals {
     interrupt: Signal,
     terminate: Signal,
+    /// SIGHUP and SIGQUIT.
+    others: Option<(Signal, Signal)>,
 }
 
 impl StopSignals {
@@ -104,6 +106,20 @@ impl StopSignals {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt()).map_err(cannot)?,
             terminate: signal(SignalKind::terminate()).map_err(cannot)?,
+            others: None,
+        })
+    }
+
+    /// Also those that a terminal sends when it goes, or at Ctrl-\: for what has to leave it as it was.
+    pub(super) fn listen_to_all() -> Result<Self, Failure> {
+        let cannot = |error| Failure::local(format!("cannot listen for signals: {error}"));
+        let others = (
+            signal(SignalKind::hangup()).map_err(cannot)?,
+            signal(SignalKind::quit()).map_err(cannot)?,
+        );
+        Ok(Self {
+            others: Some(others),
+            ..Self::listen()?
         })
     }
 
@@ -111,7 +127,18 @@ impl StopSignals {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
+            () = other(&mut self.others) => {}
         }
+    }
+}
+
+async fn other(others: &mut Option<(Signal, Signal)>) {
+    match others {
+        Some((hangup, quit)) => tokio::select! {
+            _ = hangup.recv() => {}
+            _ = quit.recv() => {}
+        },
+        None => std::future::pending().await,
     }
 }
 

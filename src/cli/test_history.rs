@@ -76,8 +76,8 @@ fn next_page(args: &Args, next: usize) -> String {
         .command(&words)
 }
 
-const TITLES: &str =
-    "STATE, FLAKY, TEST, SUITE, BRANCH, SINCE, PASSED, FAILED, TOOK, LAST, JOB, PIPELINE OR RUN";
+const TITLES: &str = "STATE, FLAKY, TEST, SUITE, BRANCH, SINCE, PASSED, FAILED, TOOK, LAST, JOB, PIPELINE OR RUN; \
+     TOOK, JOB, LAST, PIPELINE OR RUN, SUITE, SINCE, PASSED, FAILED, FLAKY";
 
 fn row(test: &TestHistory) -> Vec<Cell> {
     let (state, tone) = match test.state {
@@ -91,15 +91,15 @@ fn row(test: &TestHistory) -> Vec<Cell> {
         .as_ref()
         .and_then(|first| first.commit.as_ref());
     let place = match &test.last.by {
-        TestedBy::Job { pipeline_id, .. } => Cell::whole(pipeline_id),
-        TestedBy::Run { run_id } => Cell::whole(run_id),
+        TestedBy::Job { pipeline_id, .. } => Cell::id(pipeline_id),
+        TestedBy::Run { run_id } => Cell::id(run_id),
     };
     vec![
-        Cell::text(state).tone(tone),
+        Cell::whole(state).tone(tone),
         Cell::text(if test.flaky { "flaky" } else { "" }).tone(Tone::Warn),
-        Cell::text(&test.name),
+        Cell::sentence(Some(&test.name)),
         Cell::text(&test.suite),
-        Cell::text(&test.last.branch),
+        Cell::branch(&test.last.branch),
         Cell::commit(since.map(CommitId::as_str)),
         Cell::number(Some(test.passed)),
         Cell::number(Some(test.failed)),

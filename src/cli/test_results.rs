@@ -5,8 +5,8 @@ use clap::ValueEnum;
 use super::Context;
 use super::client::encode;
 use super::exit::Failure;
+use super::id_name::{self, IdName};
 use super::render::printable;
-use super::values;
 use branchyard::http::TestPage;
 use branchyard_model::{RunId, TestCase};
 
@@ -20,9 +20,9 @@ Examples:
   branchyard tests --state failed --json 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b
   branchyard tests 0197a3b4-9f1e-7c55-8d02-6b7a8c9d0e1f unit        of the job unit of a pipeline")]
 pub(crate) struct Args {
-    /// The run's id; with JOB that of the pipeline
-    #[arg(value_name = "RUN|PIPELINE", value_parser = values::run_or_pipeline)]
-    of: String,
+    /// The run, with JOB the pipeline: its id, or the start or the end of that
+    #[arg(value_name = "RUN|PIPELINE", value_parser = id_name::run_or_pipeline)]
+    of: IdName<String>,
     /// The job, by its id
     job: Option<String>,
     /// Only tests in this state
@@ -52,9 +52,10 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
     let from = args.from.map(|from| format!("from={from}"));
     let limit = args.limit.map(|limit| format!("limit={limit}"));
     let query: Vec<_> = [state, from, limit].into_iter().flatten().collect();
+    let of = args.of.find(context).await?;
     let at = match &args.job {
-        None => format!("/api/runs/{}", args.of),
-        Some(job) => format!("/api/pipelines/{}/jobs/{}", args.of, encode(job)),
+        None => format!("/api/runs/{of}"),
+        Some(job) => format!("/api/pipelines/{of}/jobs/{}", encode(job)),
     };
     let path = format!("{at}/tests?{}", query.join("&"));
     let answer = context.client.get(&path).await?;

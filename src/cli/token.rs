@@ -166,7 +166,8 @@ fn told(made: &TokenView) -> String {
     format!("made {}: {good}", made.name)
 }
 
-const TITLES: &str = "NAME, ID, STATE, MAY, WHERE, EXPIRES, LAST USED, MADE, BY";
+const TITLES: &str =
+    "NAME, ID, STATE, MAY, WHERE, EXPIRES, LAST USED, MADE, BY; BY, MADE, ID, EXPIRES, LAST USED";
 
 fn row(token: TokenView) -> Vec<Cell> {
     let tone = match token.state {

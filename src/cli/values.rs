@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 
-use super::client::branch_path;
+use super::client::{branch_path, help_of};
 use super::exit::with_help;
 use branchyard_config::Toolset;
 use branchyard_model::{
@@ -13,6 +13,9 @@ use branchyard_model::{
 
 /// What commands on a branch wait for where it has no workspace yet.
 pub(crate) const PREPARING: &str = "preparing the workspace";
+
+/// Of a part of an id that is shorter, most would be those of others.
+const SHORTEST_PART: usize = 4;
 
 // No doc comment: clap would take it for the help of the command.
 #[derive(Debug, clap::Args)]
@@ -30,6 +33,12 @@ impl BranchArgs {
     pub(crate) fn path(&self, rest: &str) -> String {
         branch_path(&self.repo, &self.branch, rest)
     }
+}
+
+/// Whether this could be the start or the end of an id.
+pub(crate) fn is_part(text: &str) -> bool {
+    let is_of_id = |byte: u8| byte.is_ascii_hexdigit() || byte == b'-';
+    text.len() >= SHORTEST_PART && !text.starts_with('-') && text.bytes().all(is_of_id)
 }
 
 /// Lines of a file, counted from 1, both ends included; an open end is `None`.
@@ -226,7 +235,7 @@ fn is_time(text: &str) -> bool {
 }
 
 fn in_words(problem: &Problem) -> String {
-    with_help(problem.detail.clone(), problem.help.as_ref())
+    with_help(problem.detail.clone(), help_of(problem).as_ref())
 }
 
 #[cfg(test)]

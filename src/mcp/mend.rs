@@ -4,7 +4,7 @@
 const MEND_WORKFLOW: &str =
     "mend the file at the lines that are named, commit it, and call `pipeline_run` again";
 
-const BY_TOOL: [(&str, &str); 24] = [
+const BY_TOOL: &[(&str, &str)] = &[
     (
         "repo_not_found",
         "`list` names the repos; `repos` (toolset admin) registers one",
@@ -17,6 +17,44 @@ const BY_TOOL: [(&str, &str); 24] = [
         "branch_not_found",
         "`list` with remote: true names the branches; `workspace` with action prepare and from creates one",
     ),
+    (
+        "out_of_bounds",
+        "`list` names the repos and branches that the credential is for",
+    ),
+    (
+        "wider_than_own",
+        "a token can be made for what you may do yourself, or less, and for no longer",
+    ),
+    (
+        "token_not_found",
+        "name a token that you made yourself, by its name or its id",
+    ),
+    (
+        "stays_on_branch",
+        "`workspace` with action prepare gives the workspace of that branch; `git_branch` with action create makes a new one",
+    ),
+    (
+        "delivery_not_found",
+        "of those that have ended only the latest are kept",
+    ),
+    (
+        "sandbox_unavailable",
+        "the operator adds what the machine lacks, or changes sandbox.profile",
+    ),
+    (
+        "network_not_bounded",
+        "the operator adds what the machine lacks, or changes sandbox.network; then the daemon is to be started anew",
+    ),
+    (
+        "env_gone",
+        "start the command anew, with its variables in env",
+    ),
+    (
+        "no_default_branch",
+        "`list` tells which branches there are; name one",
+    ),
+    ("code_env_failed", "`run_log` has what it said"),
+    ("ticket_used", "a link is good once; ask for another"),
     ("no_workspace", "`workspace` with action prepare makes one"),
     (
         "workspace_pinned",
@@ -91,10 +129,58 @@ pub(super) fn by_tool(code: &str) -> Option<&'static str> {
     known.map(|(_, help)| *help)
 }
 
+/// What came with a problem, unless it speaks of addresses or commands.
+pub(super) fn neutral(help: Option<String>) -> Option<String> {
+    // The help for names says how they are spelt in addresses, too.
+    let help = help?.split("; in a URL").next()?.to_owned();
+    Some(help).filter(|help| !is_of_another_face(help))
+}
+
+fn is_of_another_face(text: &str) -> bool {
+    let methods = ["GET", "POST", "PUT", "DELETE", "PATCH"];
+    let mut words = text.split(|letter: char| !letter.is_ascii_alphabetic());
+    let others = [
+        "/api/",
+        "/stream/",
+        "in a URL",
+        "Idempotency-Key",
+        "`branchyard ",
+    ];
+    words.any(|word| methods.contains(&word)) || others.iter().any(|other| text.contains(other))
+}
+
 #[cfg(test)]
 mod tests {
+    use branchyard_reference::{codes, helps};
+
     use super::*;
     use crate::mcp::tools;
+
+    #[test]
+    fn no_help_names_what_an_agent_does_not_have() {
+        for (code, help) in BY_TOOL {
+            assert!(!is_of_another_face(help), "{code}: {help}");
+        }
+        let (mut unknown, mut of_others) = (Vec::new(), 0);
+        for (file, code, help) in helps(&codes()) {
+            // The command has its own.
+            if file.starts_with("src/cli/") || !is_of_another_face(&help) {
+                continue;
+            }
+            assert!(!file.starts_with("src/mcp/"), "{file}: {help}");
+            of_others += 1;
+            // What has no code of its own comes without help.
+            if code.as_deref().is_some_and(|code| by_tool(code).is_none()) {
+                unknown.push(format!("{file}: {code:?}: {help}"));
+            }
+        }
+        assert!(of_others > 20, "{of_others}");
+        assert!(unknown.is_empty(), "{unknown:#?}");
+        let route = Some("GET /api/runs lists them".to_owned());
+        assert_eq!(neutral(route), None);
+        let plain = Some("push it first".to_owned());
+        assert_eq!(neutral(plain.clone()), plain);
+    }
 
     #[test]
     fn every_tool_that_is_named_is_there() {

@@ -250,7 +250,7 @@ pub(super) fn words(problem: Problem) -> String {
         text.push_str(&format!("\nfield: {}", cut(&field, LONGEST_FIELD)));
     }
     let help = mend::by_tool(&problem.code).map(str::to_owned);
-    if let Some(help) = help.or(problem.help) {
+    if let Some(help) = help.or_else(|| mend::neutral(problem.help)) {
         text.push_str(&format!("\nhelp: {}", cut(&help, LONGEST_HELP)));
     }
     text

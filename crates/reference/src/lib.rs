@@ -3,7 +3,7 @@
 //! The test beside a fact (a route, a tool, a key) generates its page and calls [`check`]. `make test` fails when the
 //! committed file differs; `make reference` writes it. Only tests depend on this package.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::path::Path;
 
@@ -66,6 +66,55 @@ pub fn literals_after<'a>(
         let rest = text[at + start.len()..].trim_start().strip_prefix('"')?;
         rest.split_once('"')
     })
+}
+
+/// What the source says to do about problems: each help as it is written, with its file, and with the code of the problem,
+/// where that is a literal close before it.
+pub fn helps(codes: &BTreeSet<String>) -> Vec<(String, Option<String>, String)> {
+    /// So far before a help its problem begins.
+    const CLOSE: usize = 700;
+    let mut found = Vec::new();
+    for (file, text) in source() {
+        for (at, call) in text.match_indices(".help(") {
+            let rest = text[at + call.len()..].trim_start();
+            let rest = rest.strip_prefix("format!(").unwrap_or(rest).trim_start();
+            let Some(help) = rest.strip_prefix('"').and_then(literal) else {
+                continue;
+            };
+            let start = text.floor_char_boundary(at.saturating_sub(CLOSE));
+            let words = text[start..at].split('"');
+            let code = words.rev().find(|word| codes.contains(*word));
+            found.push((file.clone(), code.map(str::to_owned), help));
+        }
+    }
+    found
+}
+
+/// A string literal, after its first quote.
+fn literal(text: &str) -> Option<String> {
+    let mut literal = String::new();
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' => return Some(literal),
+            '\\' => match letters.next()? {
+                // It goes on at the first word of the next line.
+                '\n' => letters = letters.as_str().trim_start().chars(),
+                escaped => literal.push(escaped),
+            },
+            letter => literal.push(letter),
+        }
+    }
+    None
+}
+
+/// The codes of problems, as their page lists them.
+pub fn codes() -> BTreeSet<String> {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/errors.md");
+    let page = std::fs::read_to_string(page).unwrap_or_default();
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `"));
+    let codes = rows.filter_map(|row| row.split_once('`'));
+    codes.map(|(code, _)| code.to_owned()).collect()
 }
 
 /// The first line that differs, as it is committed and as it should be.

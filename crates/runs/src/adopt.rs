@@ -108,9 +108,14 @@ async fn take_over(runs: &Runs, record: RunRecord, supervisor: Supervisor) {
     let has_slot = !spec.background && spec.step.is_none();
     let slot = has_slot.then(|| slots.occupy(&spec.principal, &spec.repo));
     let workspace = runs.inner().workspace_of(&spec);
-    let held = match &workspace {
-        Some(workspace) if !spec.background => {
-            let place = line_up(workspace, &live.record());
+    let asked = runs.inner().history.asked(id);
+    let checks = asked.map(|asked| asked.checks).unwrap_or_default();
+    let place = workspace
+        .as_ref()
+        .filter(|_| !spec.background)
+        .and_then(|workspace| line_up(workspace, &live.record(), &checks));
+    let held = match (&workspace, place) {
+        (Some(workspace), Some(place)) => {
             // The daemon takes no requests yet, so this does not wait.
             Some((place.wait(|_| {}).await, workspace.share_files().await))
         }
@@ -122,8 +127,7 @@ async fn take_over(runs: &Runs, record: RunRecord, supervisor: Supervisor) {
         drive.enter_helpers(workspace);
     }
     runs.inner().live.insert(id, live);
-    let asked = runs.inner().history.asked(id);
-    let network = asked.is_some_and(|asked| asked.checks.network);
+    let network = checks.network;
     runs.inner().tasks.spawn(async move {
         let ending = {
             // Pushes and fetches of the store go one at a time, those taken over too.
@@ -236,7 +240,7 @@ fn line_up_again(runs: &Runs, mut record: RunRecord) -> io::Result<()> {
         asked_at: Instant::now(),
         asker: None,
     };
-    let place = line_up(&job.workspace, &record);
+    let place = line_up(&job.workspace, &record, &job.checks);
     runs.inner().tasks.spawn(drive.run_until_end(place, job));
     Ok(())
 }

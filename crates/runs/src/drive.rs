@@ -22,7 +22,7 @@ use branchyard_auth::Principal;
 use branchyard_git::verbs::fetch;
 use branchyard_git::{CredentialLease, NetworkAccess};
 use branchyard_model::{
-    About, ErrorKind, Event, Holder, Phase, Problem, RunKind, RunRecord, RunState, Status,
+    About, ErrorKind, Event, Holder, Phase, Problem, RunKind, RunRecord, RunSpec, RunState, Status,
     SyncMode, Warning,
 };
 use branchyard_workspace::{
@@ -52,10 +52,22 @@ pub(super) fn task_failed(error: &JoinError) -> Ending {
     Ending::Refused(Problem::new(ErrorKind::Internal, "run_failed", detail))
 }
 
-/// The place of a run in the line for its workspace.
-pub(super) fn line_up(workspace: &Workspace, record: &RunRecord) -> QueuePlace {
+/// The place of a run in the line for its workspace; `None` for one that waits for no other.
+pub(super) fn line_up(
+    workspace: &Workspace,
+    record: &RunRecord,
+    checks: &Checks,
+) -> Option<QueuePlace> {
+    if looks_only(&record.spec, checks) {
+        return None;
+    }
     let (what, who) = (record.spec.argv.join(" "), &record.spec.principal);
-    workspace.queue().enter(&what, who, Some(record.run_id))
+    Some(workspace.queue().enter(&what, who, Some(record.run_id)))
+}
+
+/// Whether a run only reads what is there: then it waits neither for the lock of the workspace nor for a slot.
+pub(super) fn looks_only(spec: &RunSpec, checks: &Checks) -> bool {
+    spec.kind == RunKind::Git && checks.reads && spec.sync == SyncMode::None && !spec.clean
 }
 
 /// The lock of a workspace, and the workspace: without a holder of the workspace, the next caller would
@@ -109,7 +121,7 @@ impl Drive {
 
     /// Ends in an end state on every path, a defect of ours included; unless the daemon leaves first:
     /// then the next one goes on with it.
-    pub(super) async fn run_until_end(self: Arc<Self>, place: QueuePlace, job: RunJob) {
+    pub(super) async fn run_until_end(self: Arc<Self>, place: Option<QueuePlace>, job: RunJob) {
         let drive = self.clone();
         let worker = tokio::spawn(async move { drive.until_ended(place, job).await });
         let (ending, held) = worker
@@ -143,7 +155,7 @@ impl Drive {
 
     async fn until_ended(
         self: &Arc<Self>,
-        place: QueuePlace,
+        place: Option<QueuePlace>,
         job: RunJob,
     ) -> (Option<Ending>, Option<Held>) {
         let waiting = |waiting: &Waiting| self.wait(waiting.position, Some(waiting.holder.clone()));
@@ -152,7 +164,12 @@ impl Drive {
             biased;
             () = self.live.viewers().stopped() => return (Some(Ending::CancelledBeforeStart), None),
             () = self.live.leaving().cancelled() => return (None, None),
-            lock = place.wait(waiting) => Some(lock),
+            lock = async {
+                match place {
+                    Some(place) => Some(place.wait(waiting).await),
+                    None => None,
+                }
+            } => lock,
         };
         let ending = tokio::select! {
             biased;
@@ -317,7 +334,14 @@ impl Drive {
         let (workspace, checks) = (&job.workspace, &job.checks);
         let spec = self.live.record().spec;
         let (config, repo) = (&self.shared.config, workspace.repo().config());
-        let slot = self.take_slot(workspace).await;
+        let slot = match looks_only(&spec, checks) {
+            // Beyond the limit, if need be: a read waits for no other command.
+            true => {
+                let slots = self.shared.slots_for(spec.kind);
+                slots.occupy(&spec.principal, &spec.repo)
+            }
+            false => self.take_slot(workspace).await,
+        };
         // What was free when it was asked for may be taken by now.
         self.shared.margin.check()?;
         self.live

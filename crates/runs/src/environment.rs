@@ -7,7 +7,7 @@ use branchyard_config::{
     Config, PORTS_EACH, RepoConfig, SecretValue, Token, Webhook, is_secret_name,
 };
 use branchyard_git::{NetworkAccess, author_variables};
-use branchyard_model::{CommitId, RunKind, RunSpec, slug};
+use branchyard_model::{CommitId, RunKind, RunSpec, SyncMode, slug};
 use branchyard_workspace::Workspace;
 use branchyard_workspace::repos::Repo;
 
@@ -67,7 +67,12 @@ pub(super) fn of_run(
     let mut env: BTreeMap<_, _> = match spec.kind {
         RunKind::Git => {
             let git = repo.git().environment(workspace, reach);
-            git.into_iter().collect()
+            let mut env: BTreeMap<_, _> = git.into_iter().collect();
+            if spec.sync == SyncMode::None {
+                // It may go on beside others, whose index it must not lock only to refresh it.
+                env.insert("GIT_OPTIONAL_LOCKS".to_owned(), "0".to_owned());
+            }
+            env
         }
         RunKind::Make | RunKind::Task | RunKind::Exec | RunKind::Setup | RunKind::Step => {
             let mut env = BTreeMap::from(job_counts(&jobs.to_string()));

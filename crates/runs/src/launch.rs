@@ -43,7 +43,7 @@ pub(super) fn launch(
     if is_counted {
         runs.inner().usage.count_run(&users);
     }
-    let place = line_up(&job.workspace, &live.record());
+    let place = line_up(&job.workspace, &live.record(), &job.checks);
     runs.inner().tasks.spawn(drive.run_until_end(place, job));
     Ok(live)
 }

@@ -10,6 +10,7 @@ use super::{ask, name, path_of};
 use crate::cli::Context;
 use crate::cli::client::{Answer, Query, encode, repo_path};
 use crate::cli::exit::{self, Failure};
+use crate::cli::id_name::{self, IdName};
 use crate::cli::values;
 use branchyard_artifacts::ArtifactSet;
 use branchyard_model::{BranchName, RepoName};
@@ -54,14 +55,19 @@ pub(crate) struct Args {
 /// Where an artifact is: in a pipeline or a run, or in the newest pipeline of a branch that succeeded and has one of its name.
 #[derive(Debug, Clone)]
 enum ArtifactSource {
-    Of(String),
+    Of(IdName<String>),
     Latest(RepoName),
 }
 
+/// How many digits of an id a table shows.
+const END_OF_ID: usize = 8;
+
 fn source(text: &str) -> Result<ArtifactSource, String> {
-    match values::run_or_pipeline(text) {
-        Ok(id) => Ok(ArtifactSource::Of(id)),
-        Err(_) => values::repo(text).map(ArtifactSource::Latest),
+    match id_name::run_or_pipeline(text) {
+        Ok(id @ IdName::Whole(_)) => Ok(ArtifactSource::Of(id)),
+        // So many digits are the end of an id, as a table shows it, and no name.
+        Ok(id) if text.len() >= END_OF_ID => Ok(ArtifactSource::Of(id)),
+        _ => values::repo(text).map(ArtifactSource::Latest),
     }
 }
 
@@ -83,7 +89,7 @@ impl ArchiveArg {
 pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
     let of_name = format!("/{}", encode(&args.name));
     let answer = match (&args.source, &args.branch) {
-        (ArtifactSource::Of(id), None) => ask(context, id, &of_name).await?,
+        (ArtifactSource::Of(id), None) => ask(context, &id.find(context).await?, &of_name).await?,
         (ArtifactSource::Of(_), Some(_)) => {
             return Err(
                 Failure::usage("--branch is for the artifacts of a repository")

@@ -4,8 +4,8 @@ use super::{ask, name};
 use crate::cli::Context;
 use crate::cli::client::encode;
 use crate::cli::exit::Failure;
+use crate::cli::id_name::{self, IdName};
 use crate::cli::render::{Cell, Listing};
-use crate::cli::values;
 use branchyard_artifacts::{ArtifactFile, ArtifactSet};
 
 /// List the artifacts of a pipeline or a run, or the files of one
@@ -15,26 +15,31 @@ Examples:
   branchyard artifact list 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b
   branchyard artifact list 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b dist")]
 pub(crate) struct Args {
-    /// The id of a pipeline or a run
-    #[arg(value_name = "PIPELINE|RUN", value_parser = values::run_or_pipeline)]
-    owner: String,
+    /// A pipeline or a run: its id, or the start or the end of that
+    #[arg(value_name = "PIPELINE|RUN", value_parser = id_name::run_or_pipeline)]
+    owner: IdName<String>,
     /// List the files of this artifact
     #[arg(value_parser = name)]
     name: Option<String>,
 }
 
 pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
+    let owner = args.owner.find(context).await?;
     match &args.name {
         None => {
-            let answer = ask(context, &args.owner, "").await?;
-            let titles = "NAME, JOB, FILES, SIZE, MADE, EXPIRES";
+            let answer = ask(context, &owner, "").await?;
+            let titles = "NAME, JOB, FILES, SIZE, MADE, EXPIRES; EXPIRES, JOB";
             context.list(&answer, "no artifacts", titles, set_row)
         }
         Some(name) => {
-            let answer = ask(context, &args.owner, &format!("/{}", encode(name))).await?;
+            let answer = ask(context, &owner, &format!("/{}", encode(name))).await?;
             context.show(&answer, |set: ArtifactSet| {
-                let files = Listing::of("SIZE, MODE, SHA256, FILE", set.files, file_row);
-                context.console.print_listing(&files)
+                let files = Listing::of(
+                    "SIZE, MODE, SHA256, FILE; SHA256, MODE",
+                    set.files,
+                    file_row,
+                );
+                context.console.print_listing(files)
             })
         }
     }

@@ -19,6 +19,7 @@ use super::exit::Failure;
 use super::subject::Subject;
 
 pub(super) use answer::{Answer, lenient};
+pub(super) use mend::help_of;
 pub(super) use paths::{Query, branch_path, command_line, encode, repo_path};
 use refusal::strange;
 pub(super) use refusal::{ClientError, root_cause};

@@ -2,7 +2,7 @@
 
 use reqwest::StatusCode;
 
-use super::mend::by_command;
+use super::mend::help;
 use crate::cli::endpoint::Endpoint;
 use crate::cli::exit::{self, Failure};
 use branchyard::http::ProblemDocument;
@@ -57,8 +57,8 @@ impl From<ClientError> for Failure {
                 let mut said = [problem.detail, problem.title].into_iter();
                 let detail = said.find(|text| !text.is_empty());
                 let detail = detail.unwrap_or_else(|| format!("the daemon answered {status}"));
-                let help = by_command(&problem.code).map(str::to_owned);
-                let help = help.or(problem.help).or_else(|| match status {
+                let help = help(&problem.code, problem.help.as_ref());
+                let help = help.or_else(|| match status {
                     StatusCode::UNAUTHORIZED => {
                         Some("give the daemon's key with --key-file".to_owned())
                     }

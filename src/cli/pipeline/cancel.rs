@@ -2,8 +2,8 @@
 
 use crate::cli::Context;
 use crate::cli::exit::{self, Failure};
+use crate::cli::id_name::{self, IdName};
 use crate::cli::subject::Subject;
-use crate::cli::values;
 use branchyard_model::{PipelineId, PipelineRecord};
 
 /// Cancel pipelines
@@ -15,16 +15,16 @@ use branchyard_model::{PipelineId, PipelineRecord};
 Example:
   branchyard pipeline cancel 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b")]
 pub(crate) struct Args {
-    /// The ids of the pipelines
-    #[arg(value_name = "PIPELINE", value_parser = values::pipeline, required = true)]
-    pipelines: Vec<PipelineId>,
+    /// The pipelines: their ids, or the starts or ends of these
+    #[arg(value_name = "PIPELINE", value_parser = id_name::pipeline, required = true)]
+    pipelines: Vec<IdName<PipelineId>>,
 }
 
 pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
     let mut failed = None;
     for pipeline in &args.pipelines {
         // The others are to be cancelled all the same.
-        if let Err(failure) = cancel(context, *pipeline).await
+        if let Err(failure) = cancel(context, pipeline).await
             && let Some(earlier) = failed.replace(failure)
         {
             context.console.failure(&earlier);
@@ -33,7 +33,8 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
     failed.map_or(Ok(exit::OK), Err)
 }
 
-async fn cancel(context: &Context, id: PipelineId) -> Result<u8, Failure> {
+async fn cancel(context: &Context, pipeline: &IdName<PipelineId>) -> Result<u8, Failure> {
+    let id = pipeline.find(context).await?;
     let answer = context.client.cancel(Subject::Pipeline(id), false).await?;
     context.show(&answer, |record: PipelineRecord| {
         context.console.note(&match record.state {

@@ -4,10 +4,10 @@ use super::jobs_viewer::JobsViewer;
 use super::words;
 use crate::cli::Context;
 use crate::cli::exit::Failure;
+use crate::cli::id_name::{self, IdName};
 use crate::cli::signals::{Interrupts, Role};
 use crate::cli::stream::EventStream;
 use crate::cli::subject::Subject;
-use crate::cli::values;
 use crate::cli::watch::watch;
 use branchyard_model::{PipelineId, PipelineRecord};
 
@@ -23,9 +23,9 @@ Examples:
   branchyard pipeline follow 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b --output
   branchyard pipeline follow 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b --json")]
 pub(crate) struct Args {
-    /// The pipeline's id
-    #[arg(value_parser = values::pipeline)]
-    pipeline: PipelineId,
+    /// The pipeline: its id, or the start or the end of that
+    #[arg(value_parser = id_name::pipeline)]
+    pipeline: IdName<PipelineId>,
     /// Show what the steps print too, each line after the name of its job
     #[arg(long)]
     output: bool,
@@ -36,7 +36,7 @@ pub(crate) struct Args {
 
 pub(super) async fn run(context: &Context, args: Args) -> Result<u8, Failure> {
     let watched = PipelineWatch::new(context, Role::Onlooker, args.output)?;
-    let path = Subject::Pipeline(args.pipeline).path();
+    let path = Subject::Pipeline(args.pipeline.find(context).await?).path();
     let record = context.client.get(&path).await?.parse()?;
     watch_attempt(context, watched, &record, args.from).await
 }

@@ -30,7 +30,7 @@ pub(super) async fn tell(
         if check.valid {
             context
                 .console
-                .print_listing(&Listing::of(TITLES, &check.jobs, row))?;
+                .print_listing(Listing::of(TITLES, &check.jobs, row))?;
         }
         Ok(())
     })?;
@@ -41,7 +41,7 @@ fn row(job: &CheckedJob) -> Vec<Cell> {
     vec![
         Cell::text(&job.name),
         Cell::text(job.would.as_str()).tone(tone(job.would)),
-        Cell::text(why(job)),
+        Cell::sentence(Some(why(job))),
     ]
 }
 

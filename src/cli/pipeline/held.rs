@@ -4,8 +4,8 @@ use crate::cli::Context;
 use crate::cli::cat::{self, ReadArgs};
 use crate::cli::client::encode;
 use crate::cli::exit::Failure;
+use crate::cli::id_name::{self, IdName};
 use crate::cli::ls::{self, ListedArgs};
-use crate::cli::values;
 use branchyard_model::PipelineId;
 
 /// List what a failed job left in its worktree
@@ -41,24 +41,26 @@ pub(crate) struct CatArgs {
 
 #[derive(Debug, clap::Args)]
 struct HeldArgs {
-    /// The pipeline's id
-    #[arg(value_parser = values::pipeline)]
-    pipeline: PipelineId,
+    /// The pipeline: its id, or the start or the end of that
+    #[arg(value_parser = id_name::pipeline)]
+    pipeline: IdName<PipelineId>,
     /// The job, by its id
     job: String,
 }
 
 impl HeldArgs {
-    fn path(&self, rest: &str) -> String {
-        let (pipeline, job) = (self.pipeline, encode(&self.job));
-        format!("/api/pipelines/{pipeline}/jobs/{job}/{rest}")
+    async fn path(&self, context: &Context, rest: &str) -> Result<String, Failure> {
+        let (pipeline, job) = (self.pipeline.find(context).await?, encode(&self.job));
+        Ok(format!("/api/pipelines/{pipeline}/jobs/{job}/{rest}"))
     }
 }
 
 pub(super) async fn list(context: &Context, args: LsArgs) -> Result<u8, Failure> {
-    ls::list(context, &args.at.path("ls"), args.listed).await
+    let path = args.at.path(context, "ls").await?;
+    ls::list(context, &path, args.listed).await
 }
 
 pub(super) async fn print(context: &Context, args: CatArgs) -> Result<u8, Failure> {
-    cat::parts_of_file(context, &args.at.path("read_file"), args.read).await
+    let path = args.at.path(context, "read_file").await?;
+    cat::parts_of_file(context, &path, args.read).await
 }

@@ -70,19 +70,19 @@ fn next_page(args: &Args, next: PipelineId) -> String {
     query.command(&["pipeline", "list", args.repo.as_str()])
 }
 
-const TITLES: &str = "PIPELINE, STATE, BRANCH, COMMIT, FILE, EVENT, JOBS, ASKED, TOOK, BY";
+const TITLES: &str = "PIPELINE, STATE, BRANCH, COMMIT, FILE, EVENT, JOBS, ASKED, TOOK, BY; BY, EVENT, COMMIT, ASKED, TOOK, FILE";
 
 fn row(record: &PipelineRecord) -> Vec<Cell> {
     let took = record.duration_ms;
     let file = record.file.rsplit('/').next().unwrap_or_default();
     vec![
-        Cell::whole(record.pipeline_id),
-        Cell::text(record.state.as_str()).tone(tone(record.state)),
-        Cell::text(&record.branch),
+        Cell::id(record.pipeline_id),
+        Cell::whole(record.state.as_str()).tone(tone(record.state)),
+        Cell::branch(&record.branch),
         Cell::commit(Some(record.commit.as_str())),
         Cell::text(&record.file).shown_as(file),
         Cell::text(&record.event),
-        Cell::text(jobs(record)),
+        Cell::whole(jobs(record)),
         Cell::moment(Some(record.created_at)),
         Cell::number(took).shown_as(took.map(human_duration).unwrap_or_default()),
         Cell::text(&record.principal),

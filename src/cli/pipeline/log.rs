@@ -5,9 +5,9 @@ use serde_json::json;
 use crate::cli::Context;
 use crate::cli::client::{Answer, Query};
 use crate::cli::exit::{self, Failure};
+use crate::cli::id_name::{self, IdName};
 use crate::cli::render::printable;
 use crate::cli::subject::Subject;
-use crate::cli::values;
 use branchyard_model::{JobRecord, PipelineId, PipelineRecord, RunId, StepRecord, StepState};
 
 /// Print what the steps of a pipeline printed
@@ -22,9 +22,9 @@ Examples:
   branchyard pipeline log 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b test --tail 50
   branchyard pipeline log 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b test --step 3 > test.log")]
 pub(crate) struct Args {
-    /// The pipeline's id
-    #[arg(value_parser = values::pipeline)]
-    pipeline: PipelineId,
+    /// The pipeline: its id, or the start or the end of that
+    #[arg(value_parser = id_name::pipeline)]
+    pipeline: IdName<PipelineId>,
     /// Only this job, by its id or its name
     job: Option<String>,
     /// Only this step of the job, by its number
@@ -50,7 +50,7 @@ struct LoggedStep<'a> {
 
 pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
     let console = &context.console;
-    let path = Subject::Pipeline(args.pipeline).path();
+    let path = Subject::Pipeline(args.pipeline.find(context).await?).path();
     let record: PipelineRecord = context.client.get(&path).await?.parse()?;
     let steps = chosen(&record, args)?;
     if steps.is_empty() {

@@ -3,9 +3,9 @@
 use super::follow::{PipelineWatch, watch_attempt};
 use crate::cli::Context;
 use crate::cli::exit::Failure;
+use crate::cli::id_name::{self, IdName};
 use crate::cli::signals::Role;
 use crate::cli::subject::Subject;
-use crate::cli::values;
 use branchyard_model::{PipelineId, PipelineRecord};
 use branchyard_pipelines::RetryRequest;
 
@@ -19,9 +19,9 @@ Examples:
   branchyard pipeline retry 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b
   branchyard pipeline retry 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b test-1 test-2 --detach")]
 pub(crate) struct Args {
-    /// The pipeline's id
-    #[arg(value_parser = values::pipeline)]
-    pipeline: PipelineId,
+    /// The pipeline: its id, or the start or the end of that
+    #[arg(value_parser = id_name::pipeline)]
+    pipeline: IdName<PipelineId>,
     /// The jobs, as `branchyard pipeline show` names them; all that failed if left out
     #[arg(value_name = "JOB")]
     jobs: Vec<String>,
@@ -34,13 +34,14 @@ pub(crate) struct Args {
 }
 
 pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
-    let path = format!("{}/retry", Subject::Pipeline(args.pipeline).path());
+    let pipeline = args.pipeline.find(context).await?;
+    let path = format!("{}/retry", Subject::Pipeline(pipeline).path());
     let request = RetryRequest {
         jobs: args.jobs.clone(),
     };
     if args.detach {
         let answer = context.client.post(&path, &request).await?;
-        let note = format!("retrying {}", args.pipeline);
+        let note = format!("retrying {pipeline}");
         return context.done(&answer, &note);
     }
     let watched = PipelineWatch::new(context, Role::Initiator, args.output)?;

@@ -3,10 +3,9 @@
 use super::words;
 use crate::cli::Context;
 use crate::cli::exit::Failure;
+use crate::cli::id_name::{self, IdName};
 use crate::cli::render::{Cell, Listing, human_duration};
-use crate::cli::run_name::short;
 use crate::cli::subject::Subject;
-use crate::cli::values;
 use branchyard_model::{JobRecord, PipelineId, PipelineRecord, PipelineState, StepRecord};
 
 /// Show a pipeline with its jobs and their steps
@@ -19,13 +18,13 @@ Examples:
   branchyard pipeline show 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b
   branchyard pipeline show 0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b --json | jq -r .state")]
 pub(crate) struct Args {
-    /// The pipeline's id
-    #[arg(value_parser = values::pipeline)]
-    pipeline: PipelineId,
+    /// The pipeline: its id, or the start or the end of that
+    #[arg(value_parser = id_name::pipeline)]
+    pipeline: IdName<PipelineId>,
 }
 
 pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
-    let path = Subject::Pipeline(args.pipeline).path();
+    let path = Subject::Pipeline(args.pipeline.find(context).await?).path();
     let answer = context.client.get(&path).await?;
     context.show(&answer, |record: PipelineRecord| {
         let console = &context.console;
@@ -40,7 +39,7 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
                 listing.row(step_row(job, step));
             }
         }
-        console.print_listing(&listing)?;
+        console.print_listing(listing)?;
         words::held(&record).for_each(|text| console.note(&text));
         if !console.quiet {
             let is_good = record.state == PipelineState::Succeeded;
@@ -50,7 +49,8 @@ pub(super) async fn run(context: &Context, args: &Args) -> Result<u8, Failure> {
     })
 }
 
-const TITLES: &str = "JOB, STEP, NAME, STATE, EXIT, TOOK, RUN, WHY, ARTIFACTS";
+const TITLES: &str = "JOB, STEP, NAME, STATE, EXIT, TOOK, RUN, WHY, ARTIFACTS; \
+                      ARTIFACTS, EXIT, TOOK, STEP, JOB";
 
 fn job_row(job: &JobRecord) -> Vec<Cell> {
     let took = words::took(job);
@@ -58,11 +58,11 @@ fn job_row(job: &JobRecord) -> Vec<Cell> {
         Cell::text(&job.job),
         Cell::default(),
         Cell::text(&job.name),
-        Cell::text(job.state.as_str()).tone(words::tone_of_job(job.state)),
+        Cell::whole(job.state.as_str()).tone(words::tone_of_job(job.state)),
         Cell::default(),
         Cell::number(took).shown_as(took.map(human_duration).unwrap_or_default()),
         Cell::default(),
-        Cell::maybe(words::because(job)),
+        Cell::sentence(words::because(job)),
         Cell::text(job.artifacts.join(", ")),
     ]
 }
@@ -73,13 +73,11 @@ fn step_row(job: &JobRecord, step: &StepRecord) -> Vec<Cell> {
         Cell::text(&job.job).shown_as(""),
         Cell::number(Some(step.number)),
         Cell::text(&step.name),
-        Cell::text(step.state.as_str()).tone(words::tone_of_step(step.state)),
+        Cell::whole(step.state.as_str()).tone(words::tone_of_step(step.state)),
         Cell::number(step.exit_code),
         Cell::default(),
-        step.run_id
-            .map(|id| Cell::whole(id).shown_as(short(id)))
-            .unwrap_or_default(),
-        Cell::maybe(step.reason.as_ref()),
+        step.run_id.map(Cell::id).unwrap_or_default(),
+        Cell::sentence(step.reason.as_ref()),
         Cell::default(),
     ]
 }

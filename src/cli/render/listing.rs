@@ -1,132 +1,28 @@
 //! Lists: a table for people, lines with tabs for programs.
 
-use std::fmt::Display;
-
 use comfy_table::{Attribute, CellAlignment, Color, ContentArrangement, Table, presets};
-use jiff::Timestamp;
-use serde::Serialize;
 
-use super::human::{human_age, human_size, printable, short_commit};
-
-/// Between two columns.
-const GAP: usize = 2;
-/// No column is made narrower than this.
-const READABLE: usize = 12;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Tone {
-    #[default]
-    Plain,
-    Good,
-    Warn,
-    Bad,
-    Faint,
-}
-
-/// One value in a list: for people and for programs.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Cell {
-    human: String,
-    plain: String,
-    tone: Tone,
-    right: bool,
-    whole: bool,
-    keep_end: bool,
-}
+use super::cell::{Cell, Tone, shorten_ids};
+use super::columns::{Column, cut, fit, letters};
 
 /// A list, ready to be shown either way.
 #[derive(Debug)]
 pub(crate) struct Listing {
     titles: Vec<&'static str>,
+    /// The columns that a narrow terminal does without, the least important first.
+    least: Vec<&'static str>,
     rows: Vec<Vec<Cell>>,
 }
 
-impl Cell {
-    pub(crate) fn text(text: impl Display) -> Self {
-        let text = printable(&text.to_string());
-        Self {
-            human: text.clone(),
-            plain: text,
-            ..Self::default()
-        }
-    }
-
-    /// Unknown is empty.
-    pub(crate) fn maybe(text: Option<impl Display>) -> Self {
-        text.map_or_else(Self::default, Self::text)
-    }
-
-    /// A word of the daemon's, as the wire spells it.
-    pub(crate) fn word(word: impl Serialize) -> Self {
-        let word = serde_json::json!(word);
-        Self::maybe(word.as_str())
-    }
-
-    /// What programs see.
-    pub(crate) fn plain(&self) -> &str {
-        &self.plain
-    }
-
-    /// What people see instead; programs go on seeing the value.
-    #[must_use]
-    pub(crate) fn shown_as(mut self, human: impl Into<String>) -> Self {
-        self.human = printable(&human.into());
-        self
-    }
-
-    #[must_use]
-    pub(crate) fn tone(mut self, tone: Tone) -> Self {
-        self.tone = tone;
-        self
-    }
-
-    /// A value that stands to the right, under others of its kind.
-    pub(crate) fn number(number: Option<impl Display>) -> Self {
-        Self {
-            right: true,
-            ..Self::maybe(number)
-        }
-    }
-
-    /// Something to copy from the screen: it stays on one line, however narrow that is.
-    pub(crate) fn whole(text: impl Display) -> Self {
-        Self {
-            whole: true,
-            ..Self::text(text)
-        }
-    }
-
-    /// Where something is; the end of it matters most.
-    pub(crate) fn path(text: impl Display) -> Self {
-        Self {
-            keep_end: true,
-            ..Self::text(text)
-        }
-    }
-
-    /// A number of bytes; unknown is empty.
-    pub(crate) fn size(bytes: Option<u64>) -> Self {
-        Self::number(bytes).shown_as(bytes.map(human_size).unwrap_or_default())
-    }
-
-    /// A moment: its age for people, RFC 3339 for programs; unknown is empty.
-    pub(crate) fn moment(moment: Option<Timestamp>) -> Self {
-        let age = moment.map(|moment| human_age(moment, Timestamp::now()));
-        Self::maybe(moment).shown_as(age.unwrap_or_default())
-    }
-
-    /// A commit: its first digits for people.
-    pub(crate) fn commit(commit: Option<&str>) -> Self {
-        let commit = commit.unwrap_or_default();
-        Self::text(commit).shown_as(short_commit(commit))
-    }
-}
-
 impl Listing {
-    /// The titles stand in one text, with commas between them.
+    /// The titles stand in one text, with commas between them. After a semicolon stand again those of the columns
+    /// that a narrow terminal does without, the least important first.
     pub(crate) fn new(titles: &'static str) -> Self {
+        let (titles, least) = titles.split_once("; ").unwrap_or((titles, ""));
+        let least = least.split(", ").filter(|title| !title.is_empty());
         Self {
             titles: titles.split(", ").collect(),
+            least: least.collect(),
             rows: Vec::new(),
         }
     }
@@ -161,7 +57,10 @@ impl Listing {
         rows.collect()
     }
 
-    pub(crate) fn table(&self, width: Option<u16>, color: bool) -> String {
+    pub(crate) fn table(mut self, width: Option<u16>, color: bool) -> String {
+        for at in 0..self.titles.len() {
+            shorten_ids(self.rows.iter_mut().map(|row| &mut row[at]));
+        }
         let mut table = Table::new();
         table.load_style(presets::NOTHING);
         if color {
@@ -172,17 +71,17 @@ impl Listing {
         // Each row is one line: what does not fit is cut here, never broken over lines.
         table.set_content_arrangement(ContentArrangement::Disabled);
         let columns = self.columns(width);
-        let header = |(column, _): &(usize, usize)| {
+        let header = columns.iter().map(|column| {
             // A title stands where its values stand.
-            let is_right = self.rows.first().is_some_and(|row| row[*column].right);
-            let title = comfy_table::Cell::new(self.titles[*column]);
-            aligned(title, is_right).add_attribute(Attribute::Bold)
-        };
-        table.set_header(columns.iter().map(header).collect::<Vec<_>>());
+            let is_right = self.rows.first().is_some_and(|row| row[column.at].how().1);
+            let title = cut(self.titles[column.at], column.width, Default::default());
+            aligned(comfy_table::Cell::new(title), is_right).add_attribute(Attribute::Bold)
+        });
+        table.set_header(header.collect::<Vec<_>>());
         for row in &self.rows {
             let cells = columns
                 .iter()
-                .map(|(column, width)| comfy(&row[*column], *width));
+                .map(|column| comfy(&row[column.at], column.width));
             table.add_row(cells.collect::<Vec<_>>());
         }
         for column in table.column_iter_mut() {
@@ -193,63 +92,27 @@ impl Listing {
         text
     }
 
-    /// The columns that hold anything, each with its width: the widest give way until all fit, as
-    /// far as that leaves them readable.
-    fn columns(&self, width: Option<u16>) -> Vec<(usize, usize)> {
-        let is_empty = |column: usize| self.rows.iter().all(|row| row[column].human.is_empty());
-        let natural = |column: usize| {
-            let cells = self.rows.iter().map(|row| letters(&row[column].human));
-            cells
-                .chain([letters(self.titles[column])])
-                .max()
-                .unwrap_or(0)
-        };
-        let mut columns: Vec<(usize, usize)> = (0..self.titles.len())
-            .filter(|column| !is_empty(*column))
-            .map(|column| (column, natural(column)))
-            .collect();
-        let Some(width) = width else {
+    /// The columns that hold anything, as wide as the terminal lets them be.
+    fn columns(&self, width: Option<u16>) -> Vec<Column> {
+        let columns = self.titles.iter().enumerate().filter_map(|(at, title)| {
+            let cells = self.rows.iter().map(|row| row[at].widths());
+            let (widest, least) = cells.reduce(|one, other| {
+                let (wide, least) = other;
+                (one.0.max(wide), one.1.max(least))
+            })?;
+            (widest > 0).then(|| Column {
+                at,
+                width: widest.max(letters(title)),
+                least: least.max(letters(title)),
+                rank: self.least.iter().position(|one| one == title),
+            })
+        });
+        match width {
+            Some(width) => fit(columns.collect(), width.into()),
             // A terminal that does not say how wide it is wraps for itself.
-            return columns;
-        };
-        let gives_way = |column: usize| {
-            self.rows
-                .iter()
-                .all(|row| !row[column].whole && !row[column].right)
-        };
-        loop {
-            let total: usize = columns.iter().map(|(_, width)| width + GAP).sum();
-            if total <= usize::from(width) + GAP {
-                return columns;
-            }
-            let widest = columns
-                .iter_mut()
-                .filter(|(column, width)| *width > READABLE && gives_way(*column))
-                .max_by_key(|(_, width)| *width);
-            match widest {
-                Some((_, width)) => *width -= 1,
-                None => return columns,
-            }
+            None => columns.collect(),
         }
     }
-}
-
-fn letters(text: &str) -> usize {
-    text.chars().count()
-}
-
-/// As much of the text as fits; of a path the end says more than the start.
-fn cut(text: &str, width: usize, keep_end: bool) -> String {
-    let over = letters(text).saturating_sub(width);
-    if over == 0 {
-        return text.to_owned();
-    }
-    if keep_end {
-        let rest = text.chars().skip(over + 1);
-        return "…".chars().chain(rest).collect();
-    }
-    let start = text.chars().take(width.saturating_sub(1));
-    start.chain(['…']).collect()
 }
 
 fn aligned(cell: comfy_table::Cell, is_right: bool) -> comfy_table::Cell {
@@ -261,9 +124,10 @@ fn aligned(cell: comfy_table::Cell, is_right: bool) -> comfy_table::Cell {
 }
 
 fn comfy(cell: &Cell, width: usize) -> comfy_table::Cell {
-    let text = cut(&cell.human, width, cell.keep_end);
-    let shown = aligned(comfy_table::Cell::new(text), cell.right);
-    match cell.tone {
+    let (tone, is_right, which) = cell.how();
+    let text = cut(cell.human(), width, which);
+    let shown = aligned(comfy_table::Cell::new(text), is_right);
+    match tone {
         Tone::Plain => shown,
         Tone::Good => shown.fg(Color::Green),
         Tone::Warn => shown.fg(Color::Yellow),
@@ -316,33 +180,48 @@ mod tests {
 
     #[test]
     fn a_row_is_one_line_however_narrow_the_terminal() {
-        let id = "0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b";
         let words = "make a great many things one after the other";
-        let mut listing = Listing::new("RUN, NOTHING, COMMAND, PATH");
-        listing.row(vec![
-            Cell::whole(id),
-            Cell::text(""),
-            Cell::text(words),
-            Cell::path("/home/me/build-workspaces/app/main"),
-        ]);
-        let row = |width| {
-            listing
-                .table(width, false)
-                .lines()
-                .nth(1)
-                .map(str::to_owned)
+        let error = "src/a.c:3:5: error: no such thing as this one here";
+        let table = |width| {
+            let mut listing = Listing::new("STATE, NOTHING, COMMAND, PATH, WHY; COMMAND");
+            listing.row(vec![
+                Cell::whole("succeeded"),
+                Cell::text(""),
+                Cell::text(words),
+                Cell::path("/home/me/build-workspaces/app/main"),
+                Cell::sentence(Some(error)),
+            ]);
+            listing.table(width, false)
         };
-        let narrow = row(Some(70)).unwrap();
-        assert!(letters(&narrow) <= 70 && narrow.starts_with(id), "{narrow}");
-        assert!(
-            narrow.contains("…  …") && narrow.ends_with("/main"),
-            "{narrow}"
+        for width in [60, 80, 100, 120] {
+            let table = table(Some(width));
+            for line in table.lines() {
+                assert!(letters(line) <= width.into(), "{table}");
+            }
+            assert!(table.contains("succeeded"), "{table}");
+            assert!(table.contains("src/a.c:3:5: error: "), "{table}");
+            assert_eq!(table.contains("COMMAND"), width > 60, "{table}");
+        }
+        assert!(table(Some(60)).contains("…"));
+        let unknown = table(None);
+        let row = format!("succeeded  {words}  /home/me/build-workspaces/app/main  {error}");
+        assert_eq!(unknown.lines().nth(1), Some(row.as_str()));
+        assert!(!unknown.contains("NOTHING"));
+    }
+
+    #[test]
+    fn ids_are_shown_by_as_much_of_their_ends_as_tells_them_apart() {
+        let shown = |ids: &[&str]| {
+            let listing = Listing::of("RUN", ids, |id| vec![Cell::id(id)]);
+            let table = listing.table(Some(80), false);
+            let lines: Vec<_> = table.lines().skip(1).map(str::to_owned).collect();
+            lines.join(" ")
+        };
+        let (one, other) = (
+            "0197a3b4-5c6d-7e8f-9a0b-1c2d3e4f5a6b",
+            "0197a3b4-5c6d-7e8f-9a0b-1c2e3e4f5a6b",
         );
-        let unknown = row(None).unwrap();
-        assert_eq!(
-            unknown,
-            format!("{id}  {words}  /home/me/build-workspaces/app/main")
-        );
-        assert!(!listing.table(None, false).contains("NOTHING"));
+        assert_eq!(shown(&[one]), "3e4f5a6b");
+        assert_eq!(shown(&[one, other, one]), "d3e4f5a6b e3e4f5a6b d3e4f5a6b");
     }
 }

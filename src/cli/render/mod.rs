@@ -3,10 +3,13 @@
 //!
 //! Names come from elsewhere: control characters in them never reach a terminal or break a line.
 
+mod cell;
+mod columns;
 mod human;
 mod listing;
 
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
 
 use clap::builder::styling::{AnsiColor, Style};
 
@@ -16,8 +19,10 @@ use super::exit::Failure;
 use super::terminal::TerminalFilter;
 use super::{ColorChoice, Global};
 
+pub(super) use cell::{Cell, Tone};
+pub(super) use columns::{Cut, cut, letters};
 pub(super) use human::{human_age, human_duration, human_size, printable, short_commit};
-pub(super) use listing::{Cell, Listing, Tone};
+pub(super) use listing::Listing;
 
 const RED: Style = AnsiColor::Red.on_default().bold();
 const YELLOW: Style = AnsiColor::Yellow.on_default().bold();
@@ -90,10 +95,9 @@ impl Console {
         self.passage().print(&body)
     }
 
-    pub(super) fn print_listing(&self, listing: &Listing) -> Result<(), Failure> {
+    pub(super) fn print_listing(&self, listing: Listing) -> Result<(), Failure> {
         if self.stdout_is_terminal && !listing.is_empty() {
-            let width = rustix::termios::tcgetwinsize(io::stdout()).ok();
-            let width = width.map(|size| size.ws_col).filter(|columns| *columns > 0);
+            let width = width_of(io::stdout());
             self.print(listing.table(width, self.color_stdout).as_bytes())
         } else {
             self.print(listing.plain().as_bytes())
@@ -155,6 +159,12 @@ impl Passage {
             false => self.console.print(bytes),
         }
     }
+}
+
+/// How wide a terminal is, where it says.
+pub(super) fn width_of(terminal: impl AsFd) -> Option<u16> {
+    let size = rustix::termios::tcgetwinsize(terminal).ok()?;
+    Some(size.ws_col).filter(|columns| *columns > 0)
 }
 
 /// Printable, but with its line breaks: an error may point into a file.

@@ -1,33 +1,46 @@
 //! `top`: what happens in the yard, live. On a terminal a screen that is drawn anew whenever something changes; elsewhere,
 //! and with `--json`, a line for each change.
 
+mod changes;
+mod keys;
+mod lines;
 mod screen;
 mod state;
+mod view;
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde_json::Value;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{Instant, sleep_until};
 
 use super::Context;
-use super::client::{Client, Query};
+use super::client::Client;
 use super::exit::{self, Failure};
+use super::follow;
+use super::open::link_to;
 use super::render::printable;
+use super::run_name::short;
 use super::signals::StopSignals;
-use super::stream::Lines;
+use super::subject::Subject;
+use branchyard_model::RunId;
+use changes::{Changes, Happened};
+use keys::KeyPresses;
 use screen::Screen;
 use state::TopState;
+use view::{TopAction, View};
 
 /// Changes that come together are drawn together.
 const BETWEEN_DRAWINGS: Duration = Duration::from_millis(200);
 /// How often load, memory and disk are asked for.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(3);
-const RETRY: Duration = Duration::from_secs(1);
 
 /// Show what happens in the yard, live
 ///
-/// On a terminal: how busy the machine is, the runs under way and the latest that ended; Ctrl-C
-/// leaves. Piped, there is a line for each change: time, kind, change, repository, branch and
+/// On a terminal: how busy the machine is, the runs under way and the latest that ended, each with
+/// its first error. Keys select a run to follow (Enter), to cancel (c) or to open in the browser
+/// (o), and filter the list (/); ? names them all, and q or Ctrl-C leaves. Piped, there is a line for each change: time, kind, change, repository, branch and
 /// what else there is to say, with tabs between. With --json, the events themselves.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "\
@@ -40,77 +53,28 @@ pub(crate) struct Args {}
 pub(super) async fn run(context: &Context) -> Result<u8, Failure> {
     let console = context.console;
     let is_drawn = console.stdout_is_terminal && !console.json;
-    let mut signals = StopSignals::listen()?;
+    let mut signals = StopSignals::listen_to_all()?;
     let showing = async {
         match is_drawn {
-            true => draw(context).await,
-            false => print(context).await,
+            true => draw(context).await.map(Some),
+            false => print(context).await.map(|()| None),
         }
     };
-    tokio::select! {
-        ended = showing => ended,
+    let left = tokio::select! {
+        left = showing => left?,
         // To stop looking is no failure.
-        () = signals.next() => Ok(exit::OK),
-    }
-}
-
-/// The stream of all changes, taken up again where it broke.
-struct Changes {
-    client: Client,
-    lines: Lines,
-    response: reqwest::Response,
-    last: Option<String>,
-}
-
-impl Changes {
-    async fn open(client: &Client) -> Result<Self, Failure> {
-        Ok(Self {
-            response: client.lines("/stream/events").await?,
-            client: client.clone(),
-            lines: Lines::default(),
-            last: None,
-        })
-    }
-
-    /// The next change, and its line; `None` where the connection broke.
-    async fn next(&mut self) -> Result<Option<(Value, Vec<u8>)>, Failure> {
-        loop {
-            while let Some(line) = self.lines.line()? {
-                let Ok(change) = serde_json::from_slice::<Value>(line) else {
-                    continue;
-                };
-                self.last = change["id"].as_str().map(str::to_owned);
-                let line = line.to_vec();
-                return Ok(Some((change, line)));
-            }
-            match self.response.chunk().await {
-                Ok(Some(chunk)) => self.lines.push(&chunk),
-                Ok(None) | Err(_) => return Ok(None),
-            }
+        () = signals.next() => None,
+    };
+    match left {
+        Some((Some(run), client)) => {
+            let context = Context { console, client };
+            follow::onlook(&context, run).await
         }
-    }
-
-    async fn resume(&mut self) -> Result<(), Failure> {
-        self.lines = Lines::default();
-        loop {
-            tokio::time::sleep(RETRY).await;
-            let query = Query::default().with("from", self.last.as_deref());
-            match self.client.lines(&query.after("/stream/events")).await {
-                Ok(response) => {
-                    self.response = response;
-                    return Ok(());
-                }
-                Err(error) if error.may_pass() => {}
-                Err(error) => return Err(error.into()),
-            }
-            if let Some(client) = self.client.elsewhere() {
-                self.client = client;
-            }
-        }
+        _ => Ok(exit::OK),
     }
 }
 
-async fn print(context: &Context) -> Result<u8, Failure> {
+async fn print(context: &Context) -> Result<(), Failure> {
     let console = &context.console;
     let mut changes = Changes::open(&context.client).await?;
     loop {
@@ -149,43 +113,86 @@ fn words(change: &Value) -> Option<String> {
     Some(format!("{at}\t{kind}\t{what}\t{repo}\t{branch}\t{more}"))
 }
 
-async fn draw(context: &Context) -> Result<u8, Failure> {
+/// Shows the screen until a key leaves it; returns the run that is to be followed then, and the daemon as it was
+/// reached last.
+async fn draw(context: &Context) -> Result<(Option<RunId>, Client), Failure> {
     let mut changes = Changes::open(&context.client).await?;
-    let mut state = TopState::read(&changes.client).await?;
+    let mut state = TopState::read(changes.client()).await?;
     let screen = Screen::open(context.console)?;
+    let mut keys = match screen.has_keys() {
+        true => KeyPresses::listen()
+            .map_err(|error| Failure::local(format!("cannot read keys: {error}")))?,
+        false => KeyPresses::none(),
+    };
+    let mut resized = signal(SignalKind::window_change())
+        .map_err(|error| Failure::local(format!("cannot listen for signals: {error}")))?;
+    let mut view = View::new(screen.has_keys());
     let mut look_at = Instant::now() + BETWEEN_LOOKS;
     let mut draw_at = Instant::now();
     let mut is_stale = true;
     loop {
         tokio::select! {
             () = sleep_until(draw_at), if is_stale => {
-                screen.draw(&state)?;
+                let color = context.console.color_stdout;
+                screen.draw(&view.lines(&state, screen.size(), color, Timestamp::now()))?;
                 is_stale = false;
                 draw_at = Instant::now() + BETWEEN_DRAWINGS;
             }
-            () = sleep_until(look_at) => {
+            pressed = keys.next() => {
+                for key in pressed {
+                    match view.press(key, &state, screen.size().1) {
+                        Some(TopAction::Quit) => return Ok((None, changes.client().clone())),
+                        Some(TopAction::Follow(run)) => return Ok((Some(run), changes.client().clone())),
+                        Some(TopAction::Cancel(run)) => view.say(cancel(changes.client(), run).await),
+                        Some(TopAction::Open(run)) => view.say(open_page(changes.client(), run).await),
+                        None => {}
+                    }
+                }
+                // A key is answered at once.
+                (is_stale, draw_at) = (true, Instant::now());
+            }
+            _ = resized.recv() => (is_stale, draw_at) = (true, Instant::now()),
+            () = sleep_until(look_at), if !state.is_lost() => {
                 // Where it fails the connection is about to break, too.
-                let _ = state.look(&changes.client).await;
+                let _ = state.look(changes.client()).await;
                 look_at = Instant::now() + BETWEEN_LOOKS;
                 is_stale = true;
             }
-            change = changes.next() => {
-                match change? {
-                    Some((change, _)) => {
+            happened = changes.go_on(state.is_lost()) => {
+                match happened? {
+                    Happened::Changed(change) => {
                         if state.take(&change) {
-                            state = TopState::read(&changes.client).await?;
+                            state = TopState::read(changes.client()).await?;
                         }
                     }
-                    None => {
-                        state.lose();
-                        screen.draw(&state)?;
-                        changes.resume().await?;
-                        state = TopState::read(&changes.client).await?;
-                    }
+                    Happened::Broken => state.lose(),
+                    Happened::Resumed => state = TopState::read(changes.client()).await?,
                 }
                 is_stale = true;
             }
         }
+    }
+}
+
+/// What became of it, in words.
+async fn cancel(client: &Client, run: RunId) -> String {
+    match client.cancel(Subject::Run(run), false).await {
+        Ok(_) => format!("cancelling {}", short(run)),
+        Err(error) => Failure::from(error).detail,
+    }
+}
+
+async fn open_page(client: &Client, run: RunId) -> String {
+    let link = match link_to(client, Some(run)).await {
+        Ok((link, _)) => link,
+        Err(failure) => return failure.detail,
+    };
+    match open::that_detached(link) {
+        Ok(()) => format!("opening {} in the browser", short(run)),
+        Err(_) => format!(
+            "no browser could be started here: `branchyard open --print {}`",
+            short(run)
+        ),
     }
 }
 

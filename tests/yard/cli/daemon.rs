@@ -20,11 +20,20 @@ struct Served {
 /// Where a daemon and those who look for it leave and find word of each other.
 type Place<'a> = (&'static str, &'a Path);
 
-async fn serve(dir: &Path, workspaces: &str, (variable, place): Place<'_>) -> Served {
+async fn serve(dir: &Path, workspaces: &str, place: Place<'_>) -> Served {
+    let repo = "[repos.demo]\nurl = \"./origin.git\"\ndefault_branch = \"feature/it's\"\n";
+    serve_repos(dir, workspaces, place, repo).await
+}
+
+async fn serve_repos(
+    dir: &Path,
+    workspaces: &str,
+    (variable, place): Place<'_>,
+    repos: &str,
+) -> Served {
     let config = dir.join(format!("{workspaces}.toml"));
     let text = format!(
-        "listen = \"127.0.0.1:0\"\nworkspaces = \"{workspaces}\"\n[git]\nallow_local = true\n\
-         [repos.demo]\nurl = \"./origin.git\"\ndefault_branch = \"feature/it's\"\n"
+        "listen = \"127.0.0.1:0\"\nworkspaces = \"{workspaces}\"\n[git]\nallow_local = true\n{repos}"
     );
     std::fs::write(&config, text).unwrap();
     let mut command = bare(dir, &["serve", "--config", config.to_str().unwrap()]);
@@ -93,6 +102,37 @@ async fn what_the_daemon_prints_works_as_pasted() {
     let left = stop(served).await;
     assert!(!left.text().contains(key) && !left.stderr.contains(key));
     assert!(left.stderr.contains("the sandbox of builds") && !left.stderr.contains('\u{1b}'));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn how_to_get_in_is_printed_whatever_is_configured() {
+    let dir = tempfile::tempdir().unwrap();
+    let origin = Origin::new(dir.path());
+    origin.branch("feature/x");
+    let nowhere = ("HOME", Path::new("/nonexistent"));
+    let repo = "[repos.demo]\nurl = \"./origin.git\"\n";
+    let served = serve_repos(dir.path(), "undecided", nowhere, repo).await;
+    let curl = paste(&served.curl, nowhere).await.ok();
+    assert!(curl.text().contains("feature/x"), "{curl:?}");
+    let listed = paste(&served.shell, nowhere).await.ok();
+    let branches: Vec<_> = listed.cells().iter().map(|row| row[0].to_owned()).collect();
+    assert!(branches.contains(&"feature/x".to_owned()), "{listed:?}");
+    stop(served).await;
+
+    let served = serve_repos(dir.path(), "empty", nowhere, "").await;
+    let curl = paste(&served.curl, nowhere).await.ok();
+    assert!(curl.text().contains("\"items\":[]"), "{curl:?}");
+    assert!(
+        served.shell.ends_with(" repos add NAME URL"),
+        "{}",
+        served.shell
+    );
+    let (origin, name) = (dir.path().join("origin.git"), "demo");
+    let add = served
+        .shell
+        .replace("NAME URL", &format!("{name} {}", origin.display()));
+    paste(&add, nowhere).await.ok();
+    stop(served).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

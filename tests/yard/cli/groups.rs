@@ -48,8 +48,10 @@ async fn a_group_says_how_each_branch_ended() {
     assert_eq!(row[1..3], ["failed", "2"]);
     assert_eq!(row[5], "src/a.c:3:5: error: no such thing");
     let run = row[3];
-    let summary = format!("src/a.c:3:5: error: no such thing\n  `branchyard log {run}`\n");
+    let summary = format!(" (branchyard log {run}): src/a.c:3:5: error: no such thing\n");
     assert!(failed.stderr.contains(&summary), "{failed:?}");
+    let told = failed.stderr.matches("broken: failed").count();
+    assert_eq!(told, 1, "{failed:?}");
     assert!(
         failed.stderr.contains("1 of 2 did not succeed in "),
         "{failed:?}"
@@ -80,6 +82,8 @@ async fn output_of_many_is_told_apart_and_events_are_passed_through() {
     let complaint = "broken | src/a.c:3:5: error: no such thing\n";
     assert!(said.stderr.contains(complaint), "{said:?}");
     assert!(said.stderr.contains("main: succeeded in "), "{said:?}");
+    let told = said.stderr.matches("broken: failed").count();
+    assert_eq!(told, 1, "{said:?}");
 
     let json = cli(
         &yard,

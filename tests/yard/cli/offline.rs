@@ -168,22 +168,29 @@ async fn variables_that_are_no_settings_are_told_and_stop_check_config_alone() {
 async fn completions_know_the_commands() {
     let home = tempfile::tempdir().unwrap();
     for (shell, mark) in [
-        ("bash", "complete -F"),
+        ("bash", "-F _branchyard branchyard by"),
         ("zsh", "#compdef branchyard"),
-        ("fish", "complete -c branchyard"),
+        ("fish", "complete --command branchyard"),
     ] {
         let script = said(bare(home.path(), &["completions", shell])).await.ok();
         assert!(script.text().contains(mark), "{shell}");
-        for command in [
-            "make",
-            "follow",
-            "check-config",
-            "prepare",
-            "rerun",
-            "diagnostics",
-        ] {
-            assert!(script.text().contains(command), "{shell}: {command}");
-        }
+        assert!(script.text().contains(" __complete "), "{shell}");
+    }
+    let asked = said(bare(home.path(), &["__complete", "1", "branchyard", ""])).await;
+    let asked = asked.ok();
+    let commands: Vec<_> = asked.cells().iter().map(|row| row[0].to_owned()).collect();
+    for command in [
+        "make",
+        "follow",
+        "check-config",
+        "prepare",
+        "rerun",
+        "diagnostics",
+    ] {
+        assert!(
+            commands.iter().any(|one| one == command),
+            "{command}: {commands:?}"
+        );
     }
     said(bare(home.path(), &["completions", "tcsh"]))
         .await

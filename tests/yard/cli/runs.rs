@@ -119,10 +119,76 @@ async fn git_and_tasks_run_like_make() {
         .await
         .ok();
     assert_eq!(status.text(), "?? new.txt\n");
+    // It only looks, which is no run.
     let runs = cli(&yard, &["runs", "--limit", "1"]).await.ok();
-    assert!(runs.cells()[0][5].starts_with("git status "), "{runs:?}");
+    assert!(runs.cells()[0][5].starts_with("git log "), "{runs:?}");
     let worktree = cli(&yard, &["git", "demo", "main", "worktree", "list"]).await;
     assert_eq!(worktree.code, 125, "{worktree:?}");
+    yard.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn git_looks_beside_a_build() {
+    let mut yard = Yard::new().await;
+    let blob: Vec<u8> = (0..=255).chain(*b"\nno end").collect();
+    yard.origin.at("main");
+    yard.origin.write("blob.bin", &blob);
+    yard.origin
+        .write("long.txt", "a line of a long file\n".repeat(60_000));
+    yard.origin.commit("long");
+    yard.origin.push("main");
+    let mut build = Underway::start(command(&yard, &["make", "demo", "main", "--", "gate"]));
+    build.until(|line| line == "waiting").await;
+    std::fs::write(yard.workspace("main").join("new.txt"), "").unwrap();
+
+    let git = async |args: &[&str]| cli(&yard, &[&["git", "demo", "main"], args].concat()).await;
+    assert_eq!(
+        git(&["status", "--short"]).await.ok().text(),
+        "?? new.txt\n"
+    );
+    let log = git(&["log", "--format=%s"]).await.ok();
+    assert_eq!(log.text(), "long\nfirst\n");
+    assert!(
+        git(&["branch", "--list"])
+            .await
+            .ok()
+            .text()
+            .contains("main")
+    );
+    assert_eq!(
+        git(&["diff", "--exit-code", "HEAD~1", "--", "name.txt"])
+            .await
+            .ok()
+            .text(),
+        ""
+    );
+    let differs = git(&["diff", "--exit-code", "--stat", "HEAD~1"]).await;
+    assert_eq!(differs.code, 1, "git's own code: {differs:?}");
+    let unknown = git(&["show", "nothing-of-this-name"]).await;
+    assert_eq!((unknown.code, unknown.text()), (128, ""), "{unknown:?}");
+    assert!(unknown.stderr.starts_with("fatal: "), "{unknown:?}");
+    // What is no text, and what is longer than an answer, byte for byte.
+    assert_eq!(git(&["show", "HEAD:blob.bin"]).await.ok().stdout, blob);
+    let long = git(&["show", "HEAD:long.txt"]).await.ok();
+    assert_eq!(long.text(), "a line of a long file\n".repeat(60_000));
+    let events = cli(&yard, &["--json", "git", "demo", "main", "status"])
+        .await
+        .ok();
+    assert!(events.text().contains("\"complete\""), "{events:?}");
+    // What is asked for as a run, and changes nothing, goes on beside it as well.
+    for looks in [&["log", "--format=%s"][..], &["blame", "name.txt"]] {
+        git(&[&["--sync", "none"], looks].concat()).await.ok();
+    }
+
+    let running = yard.get_json("/api/runs?state=running").await;
+    assert_eq!(running["items"].as_array().unwrap().len(), 1, "{running}");
+    std::fs::write(yard.workspace("main").join("open"), "").unwrap();
+    build.end().await.ok();
+
+    // The first look makes the workspace.
+    yard.origin.branch("other");
+    let other = cli(&yard, &["git", "demo", "other", "log", "--format=%s", "-1"]).await;
+    assert_eq!(other.ok().text().lines().count(), 1);
     yard.stop().await;
 }
 

@@ -12,6 +12,7 @@ mod processes;
 mod raw;
 mod receiver;
 pub mod remotes;
+mod screen;
 mod small_disk;
 mod stream;
 mod table;
@@ -28,6 +29,7 @@ pub use processes::{
 };
 pub use raw::{Answer, Raw};
 pub use receiver::{Received, Receiver, secret_file, yard_of_forge};
+pub use screen::Terminal;
 pub use small_disk::{Resource, SmallYard};
 pub use stream::{Event, read_events};
 pub use table::Table;
