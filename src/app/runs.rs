@@ -30,6 +30,9 @@ pub struct LastRun {
     pub state: RunState,
     pub exit_code: Option<i32>,
     pub created_at: Timestamp,
+    /// When its command began.
+    #[serde(default)]
+    pub started_at: Option<Timestamp>,
     pub ended_at: Option<Timestamp>,
     pub duration_ms: Option<u64>,
     /// What its output complained about; `null` where it did not, and while the run is under way.
@@ -47,6 +50,7 @@ impl LastRun {
             state: record.state,
             exit_code: record.exit_code,
             created_at: record.created_at,
+            started_at: record.started_at,
             ended_at: record.ended_at,
             duration_ms: record.duration_ms,
             diagnostics: record.diagnostics,

@@ -13,17 +13,20 @@ export function can(scope) {
   return principal !== null && (scope === null || principal.scopes.includes(scope));
 }
 
-const LOG_IN = /^(token:)?page-[0-9a-f]{12}$/;
+// page-PERSON-ID, or page-ID where it is not known who that is.
+const LOG_IN = /^(?:token:)?page-(?:(.+)-)?[0-9a-f]{12}$/;
 
 /** Who a principal is, as people call them: a log-in is known by its person, not by the token that it holds. */
 export function person(name) {
-  if (!LOG_IN.test(name ?? "")) return name;
-  return principal && [principal.name, `token:${principal.name}`].includes(name) ? personOf(principal) : "a log-in";
+  const logIn = LOG_IN.exec(name ?? "");
+  if (!logIn) return name;
+  return logIn[1] ?? (principal && [principal.name, `token:${principal.name}`].includes(name) ? personOf(principal) : "a log-in");
 }
 
 /** The name of who is logged in. */
 export function personOf({ name, created_by: by }) {
-  return LOG_IN.test(name) && by ? by : name;
+  const logIn = LOG_IN.exec(name);
+  return logIn ? logIn[1] ?? by ?? name : name;
 }
 
 /** Asks the daemon. */

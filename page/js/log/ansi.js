@@ -3,11 +3,10 @@
 // plain: any line may be the first that is looked at, and what came before is not known then.
 
 import { h } from "../core/dom.js";
+import { HIDDEN, visible } from "../ui/text.js";
 
 // CSI … final byte; OSC, DCS, PM and APC up to their end or the line's; any other two-character escape.
 const ESCAPE = /\x1b(?:\[([0-?]*)[ -/]*([@-~])|[\]PX^_](?:[^\x07\x1b]|\x1b(?!\\))*(?:\x07|\x1b\\|$)|[ -/]*[0-~]?)|\x9b([0-?]*)[ -/]*([@-~])/g;
-// Characters that print nothing or turn the writing around.
-const HIDDEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/;
 
 const WEB = /https?:\/\/[^\s"'<>`\\^{|}]+/g;
 
@@ -77,7 +76,7 @@ function indexed(code = 0) {
 /** The line as nodes. `dark` is whether it is shown on a dark ground. */
 export function render(line, dark) {
   return parse(overprinted(line)).flatMap(({ text, style }) => {
-    const pieces = visible(text);
+    const pieces = linked(text);
     return style ? [styled(pieces, style, dark)] : pieces;
   });
 }
@@ -97,17 +96,17 @@ function styled(pieces, style, dark) {
 }
 
 /** A text with its addresses as links, which lead where they say. */
-function visible(text) {
-  if (!text.includes("://")) return shown(text);
+function linked(text) {
+  if (!text.includes("://")) return visible(text);
   const nodes = [];
   let from = 0;
   for (const { 0: found, index } of text.matchAll(WEB)) {
     const address = addressOf(found);
     if (!address) continue;
-    nodes.push(...shown(text.slice(from, index)), h("a", { href: address, target: "_blank", rel: "noopener noreferrer" }, address));
+    nodes.push(...visible(text.slice(from, index)), h("a", { href: address, target: "_blank", rel: "noopener noreferrer" }, address));
     from = index + address.length;
   }
-  return [...nodes, ...shown(text.slice(from))];
+  return [...nodes, ...visible(text.slice(from))];
 }
 
 /** What of it is the address: not the full stop behind it, nor the bracket around it; null where it is none. */
@@ -121,17 +120,6 @@ function addressOf(text) {
     address = address.slice(0, -1);
   }
   return URL.canParse(address) ? address : null;
-}
-
-/** A text with what would not be seen of it. */
-function shown(text) {
-  if (!HIDDEN.test(text)) return [text];
-  return Array.from(text, (character) => {
-    if (!HIDDEN.test(character)) return character;
-    const code = character.codePointAt(0);
-    const name = code < 32 ? `^${String.fromCharCode(64 + code)}` : `U+${code.toString(16).toUpperCase().padStart(4, "0")}`;
-    return h("span.control", name);
-  });
 }
 
 function css(rgb) {

@@ -3,7 +3,7 @@
 import { h } from "../core/dom.js";
 
 // Characters that print nothing or turn the writing around.
-const HIDDEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/;
+export const HIDDEN = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/;
 
 /** With what would hide or mislead made visible. */
 export function visible(text) {

@@ -6,6 +6,7 @@ import { events } from "../core/events.js";
 import { brief, complaints, counted, testTally, when } from "../core/format.js";
 import { shortcut } from "../core/keys.js";
 import { here, link, noteQuery } from "../core/router.js";
+import { person } from "../core/session.js";
 import { branchLink, button, empty, heading, runLink, runTook, select, show, SINCE, stateBadge, table } from "../ui/parts.js";
 
 const STATES = ["queued", "preparing", "running", "succeeded", "failed", "signalled", "timed_out", "cancelled", "lost", "rejected"];
@@ -17,7 +18,7 @@ const COLUMNS = [
   { name: "Command", plain: true, class: "first", cell: (run) => runLink(run) },
   { name: "Branch", plain: true, cell: (run) => branchLink(run.repo, run.branch) },
   { name: "Problems", plain: true, class: "problems", cell: problems },
-  { name: "By", class: "who", cell: (run) => run.principal },
+  { name: "By", class: "who", cell: (run) => person(run.principal) },
   { name: "Took", plain: true, class: "num", cell: runTook },
   { name: "Requested", plain: true, class: "num", cell: (run) => when(run.created_at) },
 ];

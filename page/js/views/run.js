@@ -6,7 +6,7 @@ import { events } from "../core/events.js";
 import { bytes, command, counted, duration, isLive, runName, shortId, when } from "../core/format.js";
 import { shortcut } from "../core/keys.js";
 import { go, link } from "../core/router.js";
-import { can } from "../core/session.js";
+import { can, person } from "../core/session.js";
 import { LogPanel } from "../log/panel.js";
 import { readRun } from "../log/read.js";
 import { icon } from "../ui/icons.js";
@@ -110,7 +110,7 @@ function showHead(head, run) {
     h("div.run-facts",
       h("span", branchLink(run.repo, run.branch)),
       about && h("span", h("code", { title: about.commit }, shortId(about.commit)), about.dirty && " with changes", about.stale && " (stale)"),
-      h("span", "by ", run.principal),
+      h("span", "by ", person(run.principal)),
       h("span", "requested ", when(run.created_at)),
       run.ended_at && h("span", "took ", runTook(run)),
       run.exit_code !== null && h("span", "exit code ", run.exit_code),

@@ -4,7 +4,7 @@ import { api, at } from "../core/api.js";
 import { fill, h } from "../core/dom.js";
 import { counted, when } from "../core/format.js";
 import { link } from "../core/router.js";
-import { can } from "../core/session.js";
+import { can, person } from "../core/session.js";
 import { empty, table } from "../ui/parts.js";
 
 export async function show(space, query, signal) {
@@ -27,7 +27,7 @@ export async function show(space, query, signal) {
     if (!activity) return;
     if (!lately.parentNode) lists.append(card("Lately", lately));
     fill(lately, activity.items.length === 0 ? empty("No calls lately.") : table("Latest callers", [
-      { name: "Who", plain: true, class: "first", cell: ({ principal, client }) => [principal, client && h("div.muted", client)] },
+      { name: "Who", plain: true, class: "first", cell: ({ principal, client }) => [person(principal), client && h("div.muted", client)] },
       { name: "Last call", plain: true, cell: (one) => h("code", one.last_call) },
       { name: "Calls", class: "num", cell: ({ calls }) => calls },
       { name: "When", plain: true, class: "num", cell: (one) => when(one.last_at) },

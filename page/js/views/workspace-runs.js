@@ -4,6 +4,7 @@ import { api, withQuery } from "../core/api.js";
 import { fill, h } from "../core/dom.js";
 import { complaints, duration, isLive, runName, runTime, shortId, testTally, when } from "../core/format.js";
 import { here, noteQuery } from "../core/router.js";
+import { person } from "../core/session.js";
 import { runBars } from "../ui/charts.js";
 import { button, empty, runAge, runLink, select, stateBadge, table } from "../ui/parts.js";
 import { isBuild } from "./workspace-actions.js";
@@ -21,7 +22,7 @@ export async function show(space, query, signal) {
     { name: "State", plain: true, class: "fit", cell: (run) => stateBadge(run.state) },
     { name: "Command", plain: true, class: "first", cell: (run) => [runLink(run), firstError(space, run)] },
     { name: "Commit", class: "fit", cell: (run) => run.about && [h("a.mono", { href: space.link({ view: "commits", commit: run.about.commit }) }, shortId(run.about.commit)), run.about.dirty && h("span.muted", " with changes")] },
-    { name: "By", class: "fit", cell: (run) => run.principal },
+    { name: "By", class: "fit", cell: (run) => person(run.principal) },
     { name: "Took", plain: true, class: "num", cell: (run) => `${duration(runTime(run))}${isLive(run.state) ? "…" : ""}` },
     { name: "Requested", plain: true, class: "num", cell: (run) => when(run.created_at) },
   ];
