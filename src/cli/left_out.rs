@@ -99,12 +99,12 @@ fn first(words: &[OsString]) -> Option<String> {
 }
 
 /// Reads a command line, the program's name first, wherever it stands.
-pub(super) fn read(words: Vec<OsString>) -> Result<Cli, CommandLineError> {
-    let as_written = Cli::read(words.clone());
+pub(super) fn read(words: &[OsString]) -> Result<Cli, CommandLineError> {
+    let as_written = Cli::read(words.to_vec());
     let is_help = |error: &clap::Error| !error.use_stderr();
     let gap = match &as_written {
         Err(error) if is_help(error) => None,
-        _ => Gap::in_words(&words),
+        _ => Gap::in_words(words),
     };
     let Some(gap) = gap else {
         return Ok(as_written?);
@@ -115,7 +115,7 @@ pub(super) fn read(words: Vec<OsString>) -> Result<Cli, CommandLineError> {
         (_, Ok(_)) | (Ok(None), _) => return Ok(as_written?),
         (Err(failure), Err(_)) => return Err(CommandLineError::Failure(failure)),
     };
-    let filled = Cli::read(gap.filled(&words, &here));
+    let filled = Cli::read(gap.filled(words, &here));
     match (as_written, filled) {
         (Err(error), Err(other)) if gap.first.is_some() && is_about_words(&other) => {
             Err(error.into())

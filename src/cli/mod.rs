@@ -247,7 +247,7 @@ pub(crate) fn main() -> ExitCode {
         _ => {}
     }
     let surroundings = Surroundings::from_env();
-    let cli = match left_out::read(std::env::args_os().collect()) {
+    let cli = match left_out::read(&std::env::args_os().collect::<Vec<_>>()) {
         Ok(cli) => cli,
         Err(CommandLineError::Words(refusal)) => {
             // Help and version come this way too, with 0. A closed pipe is nobody's concern here.

@@ -130,7 +130,7 @@ async fn a_run_that_goes_on_tells_what_it_complained_about_so_far() {
     yard.origin.write("sub/b.c", "");
     yard.origin.write(
         "Makefile",
-        &format!(
+        format!(
             ".ONESHELL:\nall:\n\t@echo 'a.c:1:1: error: first'\n\t{}\n\techo 'make[1]: Entering directory '\\''{}/sub'\\'\n\
              \techo 'b.c:2:2: error: second'\n\t{}\n\texit 1\n",
             wait("one"),

@@ -30,7 +30,7 @@ impl RunningDiagnostics {
         let collector = &mut self.collector;
         self.output.grow(end);
         self.lines.read(&mut self.output, |number, line| {
-            collector.line(number, line)
+            collector.line(number, line);
         })?;
         self.output.release();
         // What spans several lines is not taken to be at its end: reading goes on in the middle of it.
