@@ -114,6 +114,10 @@ const BY_TOOL: &[(&str, &str)] = &[
         "artifact_not_found",
         "`artifacts` with pipeline_id lists those of a pipeline; old ones go after a time",
     ),
+    (
+        "exec_needs_sandbox",
+        "run a task that the repo declares with `task`, or have the operator set sandbox.profile",
+    ),
     ("workflow_invalid", MEND_WORKFLOW),
     ("action_not_supported", MEND_WORKFLOW),
     ("unsafe_interpolation", MEND_WORKFLOW),

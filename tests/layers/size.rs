@@ -22,8 +22,9 @@ use crate::source::{Files, Source};
 /// badges, and deliveries by command and tool took it to 128,050; tests over time (an index of results, their list by route,
 /// command, tool and page) took it to 129,150; the operator's commands at the end of runs and pipelines took it to 130,000; runs
 /// named by a part of their ids took it to 130,150; tables that fit the terminal, `top` with keys, where the command stands and
-/// completions of what the daemon has took it to this.
-const MOST_CODE_LINES: usize = 131_750;
+/// completions of what the daemon has took it to 131,750; what a run complains about while it goes on, who works on a
+/// branch, targets of a Makefile, and persons at the log-in took it to this.
+const MOST_CODE_LINES: usize = 132_200;
 
 /// A package that only tests depend on.
 const FOR_TESTS: &str = "crates/reference/";

@@ -424,3 +424,16 @@ test("offline, unreachable and draining are told apart", async () => {
     await reads(page, ".connection", /^Draining/);
   }, { allow: [/ERR_INTERNET_DISCONNECTED|ERR_FAILED|status of 503|net::/] });
 });
+
+test("a yard that could not be had is asked for again once the daemon is back", async () => {
+  await visit(async (page) => {
+    await page.route("**/api/repos", (route) => route.abort());
+    await page.reload();
+    await page.waitForSelector("main .problem");
+    await page.unroute("**/api/repos");
+    // The stream that there is goes, and comes back.
+    await page.evaluate(() => dispatchEvent(new Event("offline")));
+    await page.waitForSelector('tr[data-branch="main"]');
+    assert.equal(await page.locator("main .problem").count(), 0);
+  }, { allow: [/ERR_FAILED/] });
+});

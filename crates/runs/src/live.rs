@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::coalescing::Coalescing;
 use super::viewers::Viewers;
-use branchyard_journal::Extent;
-use branchyard_journal::diagnostics::{Diagnostics, RunningDiagnostics};
+use branchyard_journal::diagnostics::Diagnostics;
+use branchyard_journal::{Extent, RunningDiagnostics};
 use branchyard_model::{RunId, RunRecord, RunState};
 
 #[derive(Debug)]

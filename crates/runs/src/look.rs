@@ -13,7 +13,8 @@ use super::request::RunRequest;
 use super::stop_note;
 use super::view::View;
 use branchyard_db::run_index::Filter;
-use branchyard_journal::diagnostics::{Diagnostics, Directories, RunningDiagnostics};
+use branchyard_journal::RunningDiagnostics;
+use branchyard_journal::diagnostics::{Diagnostics, Directories};
 use branchyard_model::{
     BranchName, ErrorKind, Problem, RepoName, RunId, RunKind, RunRecord, RunSpec, RunState,
     TestReport,

@@ -115,6 +115,7 @@ export class LogPanel {
   set isLive(isLive) {
     this.#isLive = isLive;
     this.followButton.hidden = !isLive;
+    this.#tellFresh();
     if (isLive || !this.#isFollowing) return;
     this.follow(false);
     this.#goal = "end"; // which may not be here yet

@@ -22,6 +22,11 @@ function remember(name) {
   } catch { /* then it is asked for again */ }
 }
 
+/** The name as a token can bear it: Zoë Ada is Zoe-Ada. */
+function called(name) {
+  return name.normalize("NFKD").replace(/\p{M}/gu, "").replace(/[^\w.-]+/g, "-").replace(/^[^a-z0-9]+|-+$/gi, "");
+}
+
 export function showLogin(root, onEnter) {
   const isUsed = here().query.get("link") === "used";
   const trouble = h("div", { role: "status" }, isUsed && h("p.bad", "The link that led here was used already, or is older than a minute. ",
@@ -36,7 +41,7 @@ export function showLogin(root, onEnter) {
     fill(trouble);
     try {
       // What auth.header holds may be pasted whole.
-      await logIn(key.value.trim().replace(/^(authorization:\s*)?bearer\s+/i, ""), name.value.trim());
+      await logIn(key.value.trim().replace(/^(authorization:\s*)?bearer\s+/i, ""), called(name.value));
       remember(name.value.trim());
       fill(root);
       onEnter();

@@ -1,6 +1,7 @@
 // The yard: repos and their workspaces at a glance, live.
 
 import { fill, h, perFrame, refill } from "../core/dom.js";
+import { events } from "../core/events.js";
 import { counted } from "../core/format.js";
 import { shortcut } from "../core/keys.js";
 import { go, link, noteQuery } from "../core/router.js";
@@ -90,14 +91,19 @@ export async function mount(root, { query }, signal) {
   });
   addKeys({ sections, selection, yard, search, signal });
 
-  try {
-    await yard.load();
-    isLoaded = true;
+  const load = async () => {
+    try {
+      await yard.load();
+      isLoaded = true;
+      trouble = null;
+    } catch (error) {
+      trouble = error;
+    }
     draw();
-  } catch (error) {
-    trouble = error;
-    draw();
-  }
+  };
+  // What could not be had while the daemon was away is asked for again.
+  events.listen("state", (state) => state === "open" && trouble && load(), signal);
+  await load();
   return ({ query: changed }) => { read(changed); draw(); };
 }
 

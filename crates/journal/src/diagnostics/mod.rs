@@ -24,7 +24,6 @@ mod ninja;
 mod place;
 mod pytest;
 mod python;
-mod running;
 mod rust;
 mod severity;
 #[cfg(test)]
@@ -34,7 +33,6 @@ mod tsc;
 pub use directories::Directories;
 use found::Complaints;
 pub use found::Diagnostics;
-pub use running::RunningDiagnostics;
 
 /// Tools whose complaints span several lines.
 trait Family {

@@ -4,9 +4,9 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-use super::{Collector, Diagnostics, Directories};
-use crate::Output;
-use crate::each_line::LineReader;
+use super::Output;
+use super::diagnostics::{Collector, Diagnostics, Directories};
+use super::each_line::LineReader;
 
 /// Reads a journal that still grows: each look goes on where the one before ended.
 pub struct RunningDiagnostics {
@@ -49,8 +49,8 @@ impl fmt::Debug for RunningDiagnostics {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{FrameKind, Stream, Writer};
     use super::*;
-    use crate::{FrameKind, Stream, Writer};
 
     const LOG: &str = "\
 cc -c a.c
