@@ -251,12 +251,22 @@ async fn nothing_of_a_lost_run_lives_not_even_what_hides() {
     let held = daemon.until_said("limits of runs are held").await;
     let groups = !held.contains("no cgroups");
     if groups {
-        let member = format!("{hidden}");
-        until("it is enclosed", || {
-            Yard::groups_of(&run).iter().any(|group| {
-                std::fs::read_to_string(group.join("cgroup.procs"))
-                    .is_ok_and(|pids| pids.lines().any(|pid| pid == member))
-            })
+        // What it starts just before it is enclosed is enclosed a moment later.
+        until("it is enclosed with what it started", || {
+            let children = format!("/proc/{hidden}/task/{hidden}/children");
+            let children = std::fs::read_to_string(children).unwrap();
+            let mut members: Vec<_> = children.split_whitespace().map(str::to_owned).collect();
+            let has_started = !members.is_empty();
+            members.push(format!("{hidden}"));
+            has_started
+                && Yard::groups_of(&run).iter().any(|group| {
+                    let pids = std::fs::read_to_string(group.join("cgroup.procs"));
+                    pids.is_ok_and(|pids| {
+                        members
+                            .iter()
+                            .all(|member| pids.lines().any(|pid| pid == member))
+                    })
+                })
         })
         .await;
     } else {
